@@ -1,0 +1,1 @@
+"""Dagster assets, one module per room of the flow; each calls plain functions."""

@@ -1,0 +1,1 @@
+"""Dagster asset checks, generated from the audit register."""

@@ -1,0 +1,1 @@
+"""Dagster resources: the installation as an injectable part."""

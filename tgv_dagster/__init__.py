@@ -1,0 +1,1 @@
+"""TGV Dagster in plain Python: only definitions.py and runs.py know Dagster."""

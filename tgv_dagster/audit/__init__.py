@@ -1,0 +1,1 @@
+"""Audit: one register of invariants and its verdicts."""

@@ -1,0 +1,1 @@
+"""Clarify: cases, parking and people's decisions."""

@@ -1,0 +1,1 @@
+"""Deepen: specialists per document kind."""

@@ -1,0 +1,1 @@
+"""Effect: what leaves the flow: reports and re-entry."""

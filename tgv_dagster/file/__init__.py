@@ -1,0 +1,1 @@
+"""File: compartments, projects, levels."""

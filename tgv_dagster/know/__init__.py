@@ -1,0 +1,1 @@
+"""Know: chunks, two indexes and retrieval."""

@@ -1,0 +1,1 @@
+"""The store: Postgres, migrations, walls, blobs. Nothing here decides about documents."""

@@ -1,0 +1,1 @@
+"""Web: the HTTP service and its pages."""
