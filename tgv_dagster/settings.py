@@ -1,0 +1,91 @@
+"""Settings: where things live and what is switched on, read once from the environment.
+
+Only deployment facts belong here (paths, URLs, regions). Values a person tunes stand in the table
+`tuning_values`, switches a person turns in `system_config`. Secrets are read from the environment
+or from a file that only its owner can read; they never appear in `repr`, logs or run config.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class SettingsError(ValueError):
+    """A setting that cannot be used; the message names the variable and the remedy."""
+
+
+class Settings(BaseSettings):
+    """Deployment settings, each from the environment variable `TGV_<NAME>`."""
+
+    model_config = SettingsConfigDict(env_prefix="TGV_", extra="ignore", frozen=True)
+
+    home: Path = Field(Path("var"), description="Data folder: database, blobs, indexes, inbox.")
+    database_url: SecretStr | None = Field(
+        None, description="Any Postgres >= 15 with pgvector >= 0.8 instead of the embedded one."
+    )
+    dagster_database_url: SecretStr | None = Field(
+        None, description="Database of the Dagster instance; default: a second one beside ours."
+    )
+    blob_url: str | None = Field(
+        None, description="Blob store: a directory (default), s3://, sftp:// or webdav(s)://."
+    )
+    blob_region: str = Field(
+        "", description="Declared region of the blob store, e.g. 'de' or 'local' (RAW-13)."
+    )
+    inbox: Path | None = Field(None, description="Watched upload folder; default <home>/inbox.")
+    organisation: Path | None = Field(None, description="organisation.yaml to import at start.")
+    shared_buffers_mb: int = Field(256, ge=16, description="Embedded Postgres buffer cache, MB.")
+    stable_seconds: float = Field(
+        5.0, ge=0, description="A folder file is taken after its size and mtime rested this long."
+    )
+    batch_size: int = Field(200, ge=1, description="Items that one materialization takes.")
+    workers: int = Field(2, ge=1, description="Extraction worker processes.")
+    http_host: str = Field("127.0.0.1", description="Address of the HTTP service.")
+    http_port: int = Field(8765, description="Port of the HTTP service.")
+    ui_port: int = Field(3000, description="Port of the Dagster UI (loopback only).")
+
+    @field_validator("home", "inbox", "organisation", mode="after")
+    @classmethod
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser().absolute()
+
+    @property
+    def inbox_path(self) -> Path:
+        """The watched upload folder."""
+        return self.inbox or self.home / "inbox"
+
+    @property
+    def postgres_path(self) -> Path:
+        """Data directory of the embedded server."""
+        return self.home / "postgres"
+
+    @property
+    def index_path(self) -> Path:
+        """Directory of the word index; a rebuildable view."""
+        return self.home / "index"
+
+    @property
+    def dagster_home(self) -> Path:
+        """Directory of the Dagster instance (its dagster.yaml is generated)."""
+        return self.home / "dagster"
+
+    @property
+    def blob_target(self) -> str:
+        """URL or path of the blob store."""
+        return self.blob_url or str(self.home / "blobs")
+
+
+@lru_cache(maxsize=1)
+def load_settings() -> Settings:
+    """The settings of this process.
+
+    Raises SettingsError naming the variable when a value cannot be used.
+    """
+    try:
+        return Settings()  # pyright: ignore[reportCallIssue]
+    except ValueError as error:
+        raise SettingsError(f"A TGV_* environment variable cannot be used: {error}") from error

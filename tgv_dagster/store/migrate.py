@@ -1,0 +1,173 @@
+"""Schema and rights: bring any database to the state this code needs.
+
+Migrations are Alembic revisions and frozen; roles, grants and row level security policies are
+generated from `store.register` and `store.walls` after every upgrade, so that they always are the
+ones of the running code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import psycopg
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from psycopg import sql
+from sqlalchemy import create_engine
+from sqlalchemy.pool import NullPool
+
+from tgv_dagster.store.db import Connection, connect
+from tgv_dagster.store.register import TABLES
+from tgv_dagster.store.walls import APP_ROLE, WORKER_ROLE
+
+MINIMUM_POSTGRES = 150000
+MINIMUM_PGVECTOR = (0, 8)
+_LOCK = 7_260_401  # any fixed number: one upgrade at a time per database
+
+
+class SchemaError(RuntimeError):
+    """The database cannot be brought to our schema; the message names the remedy."""
+
+
+def upgrade(url: str) -> None:
+    """Upgrade schema, roles and policies; safe for several processes at once, free when current.
+
+    Raises SchemaError when server or pgvector are too old, pgvector is missing, or the database
+    is newer than this code.
+    """
+    with connect(url, autocommit=True) as connection:
+        _require_versions(connection)
+        connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+        try:
+            if current_revision(connection) != head_revision():
+                _run_alembic(url)
+            _apply_rights(connection)
+        finally:
+            connection.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
+
+
+def head_revision() -> str:
+    """Newest revision this code knows."""
+    head = ScriptDirectory.from_config(_config()).get_current_head()
+    assert head is not None
+    return head
+
+
+def current_revision(connection: Connection) -> str | None:
+    """Revision of the database, None before the first upgrade."""
+    exists = connection.execute("SELECT to_regclass('alembic_version')").fetchone()
+    if exists is None or exists[0] is None:
+        return None
+    row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    return None if row is None else str(row[0])
+
+
+def upgrade_to(url: str, revision: str) -> None:
+    """Upgrade only up to `revision`; for the test that upgrades every earlier schema."""
+    _run_alembic(url, revision)
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    return config
+
+
+def _run_alembic(url: str, revision: str = "head") -> None:
+    config = _config()
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    with connect(url) as connection:
+        found = current_revision(connection)
+    if found is not None and found not in known:
+        raise SchemaError(
+            f"The database is at revision {found}, which this version does not know. "
+            "Install the newer version of tgv-dagster, or restore an older backup."
+        )
+    engine = create_engine(
+        "postgresql+psycopg://", creator=lambda: psycopg.connect(url), poolclass=NullPool
+    )
+    with engine.begin() as bind:
+        config.attributes["connection"] = bind
+        command.upgrade(config, revision)
+
+
+def _require_versions(connection: Connection) -> None:
+    version = connection.info.server_version
+    if version < MINIMUM_POSTGRES:
+        raise SchemaError(f"Postgres {version // 10000} is too old; 15 or newer is needed.")
+    row = connection.execute(
+        "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
+    ).fetchone()
+    if row is None:
+        raise SchemaError(
+            "The server has no pgvector. Install pgvector >= 0.8 on it, or leave TGV_DATABASE_URL "
+            "empty for the embedded server."
+        )
+    found = tuple(int(part) for part in str(row[0]).split(".")[:2])
+    if found < MINIMUM_PGVECTOR:
+        raise SchemaError(f"pgvector {row[0]} is too old; 0.8 or newer is needed.")
+
+
+def rights_statements() -> tuple[str, ...]:
+    """Grants and policies of every declared table, in the order to run them."""
+    statements = [
+        f"GRANT USAGE ON SCHEMA public TO {APP_ROLE}, {WORKER_ROLE}",
+        f"GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA public TO {WORKER_ROLE}",
+        f"GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO {WORKER_ROLE}",
+        f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {APP_ROLE}",
+        f"REVOKE ALL ON alembic_version FROM {WORKER_ROLE}",
+    ]
+    for table in TABLES:
+        statements += [
+            f"ALTER TABLE {table.name} ENABLE ROW LEVEL SECURITY",
+            f"ALTER TABLE {table.name} FORCE ROW LEVEL SECURITY",
+            f"DROP POLICY IF EXISTS flow ON {table.name}",
+            f"DROP POLICY IF EXISTS wall ON {table.name}",
+            f"CREATE POLICY flow ON {table.name} FOR ALL TO {WORKER_ROLE}"
+            " USING (true) WITH CHECK (true)",
+        ]
+        if table.wall is not None:
+            statements += [
+                f"GRANT SELECT ON {table.name} TO {APP_ROLE}",
+                f"CREATE POLICY wall ON {table.name} FOR SELECT TO {APP_ROLE} USING ({table.wall})",
+            ]
+    return tuple(statements)
+
+
+def _apply_rights(connection: Connection) -> None:
+    statements = rights_statements()
+    fingerprint = hashlib.sha256("\n".join(statements).encode()).hexdigest()
+    row = connection.execute(
+        "SELECT obj_description(to_regclass('documents'), 'pg_class')"
+    ).fetchone()
+    current = f"{head_revision()} {fingerprint}"
+    if row is not None and row[0] == current:
+        return
+    _create_roles(connection)
+    with connection.transaction():
+        for statement in statements:
+            connection.execute(statement)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        connection.execute(
+            sql.SQL("COMMENT ON TABLE documents IS {}").format(sql.Literal(current))
+        )
+
+
+def _create_roles(connection: Connection) -> None:
+    for role in (APP_ROLE, WORKER_ROLE):
+        name = sql.Identifier(role)
+        found = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone()
+        try:
+            if found is None:
+                connection.execute(
+                    sql.SQL("CREATE ROLE {} NOLOGIN NOBYPASSRLS NOSUPERUSER").format(name)
+                )
+            connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(name))
+        except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+            pass  # roles are per server: another database's upgrade created it meanwhile
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise SchemaError(
+                f"The database user may not create or use the role {role}. Ask the server's "
+                f"administrator for: CREATE ROLE {role} NOLOGIN; GRANT {role} TO <user>;"
+            ) from error
