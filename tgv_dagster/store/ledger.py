@@ -58,12 +58,12 @@ def enqueue(
         if again
         else "DO NOTHING"
     )
-    result = connection.execute(
-        "INSERT INTO flow_ledger (stage, generation, subject_id) "  # pyright: ignore[reportArgumentType, reportCallIssue]
+    statement = (
+        "INSERT INTO flow_ledger (stage, generation, subject_id) "
         "SELECT %s, %s, unnest(%s::bigint[]) ON CONFLICT (stage, generation, subject_id) "
-        + conflict,
-        (stage, generation, ids),
+        + conflict
     )
+    result = connection.execute(statement.encode(), (stage, generation, ids))
     return result.rowcount
 
 
@@ -129,9 +129,13 @@ def renew(connection: Connection, claims: Iterable[Claim]) -> None:
 
 
 def complete(
-    connection: Connection, claim: Claim, *, then: Sequence[Stage] = (), next_subject: int | None = None,
+    connection: Connection,
+    claim: Claim,
+    *,
+    then: Sequence[Stage] = (),
+    next_subject: int | None = None,
     fingerprint: str | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Finish an item in the caller's transaction and enqueue what follows.
 
     `next_subject` is the subject of the following stages when it differs (an arrival became a

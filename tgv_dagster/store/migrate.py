@@ -114,7 +114,8 @@ def rights_statements() -> tuple[str, ...]:
     """Grants and policies of every declared table, in the order to run them."""
     statements = [
         f"GRANT USAGE ON SCHEMA public TO {APP_ROLE}, {WORKER_ROLE}",
-        f"GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA public TO {WORKER_ROLE}",
+        "GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA public"
+        f" TO {WORKER_ROLE}",
         f"GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public TO {WORKER_ROLE}",
         f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {APP_ROLE}",
         f"REVOKE ALL ON alembic_version FROM {WORKER_ROLE}",
@@ -148,10 +149,8 @@ def _apply_rights(connection: Connection) -> None:
     _create_roles(connection)
     with connection.transaction():
         for statement in statements:
-            connection.execute(statement)  # pyright: ignore[reportArgumentType, reportCallIssue]
-        connection.execute(
-            sql.SQL("COMMENT ON TABLE documents IS {}").format(sql.Literal(current))
-        )
+            connection.execute(statement.encode())
+        connection.execute(sql.SQL("COMMENT ON TABLE documents IS {}").format(sql.Literal(current)))
 
 
 def _create_roles(connection: Connection) -> None:

@@ -102,9 +102,7 @@ TABLES: tuple[Table, ...] = (
     Table("documents", DERIVED, DOCUMENTS),
     Table("document_access", PRIMARY, _document("document_access")),
     Table("document_values", DERIVED, _document("document_values"), keep="origin = 'human'"),
-    Table(
-        "extractions", DERIVED, _via("documents", "w.raw_sha256 = extractions.raw_sha256")
-    ),
+    Table("extractions", DERIVED, _via("documents", "w.raw_sha256 = extractions.raw_sha256")),
     Table("contact_mentions", DERIVED, _document("contact_mentions")),
     Table("prf_contracts", DERIVED, _document("prf_contracts")),
     Table(
@@ -145,9 +143,7 @@ TABLES: tuple[Table, ...] = (
         PRIMARY,
         _tenant(project=True, is_test=True, min_role=Role.MANDANT_ADMIN),
     ),
-    Table(
-        "fahrtenbuch", PRIMARY, _tenant(project=True, is_test=True, min_role=Role.MANDANT_ADMIN)
-    ),
+    Table("fahrtenbuch", PRIMARY, _tenant(project=True, is_test=True, min_role=Role.MANDANT_ADMIN)),
     Table(
         "txn_document_links",
         PRIMARY,
