@@ -1,0 +1,149 @@
+"""Decoding: bytes of a text format become valid Unicode that a database can store.
+
+Here: byte order marks, UTF-16 without a mark, declared charsets, legacy code pages, and the
+removal of what PostgreSQL refuses. Not here: what the text means.
+"""
+
+import codecs
+import re
+from dataclasses import dataclass
+
+from charset_normalizer import from_bytes
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SAMPLE = 65536
+_REFUSED = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
+_LEGACY = ("cp1252", "cp850", "cp1251", "koi8_r", "iso8859_2", "cp437", "mac_roman")
+_MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")
+_HIGH = re.compile(r"[^\x00-\x7f]")
+_USUAL_LETTERS = "äöüÄÖÜßéèêëàâçîïôûùœæÉÈÀÇñÑóíáúòìãõåøÅØÆÊÂÎÔŒ"
+_UNUSUAL = re.compile(rf"[^\x00-\x7f{_USUAL_LETTERS}€§°´’‘‚“”„–—…•«»‹›·²³µ©®™\xa0\xad½¼¾¨¿¡ºª±×]")
+_SIGN_IN_WORD = re.compile(r"(?<=[a-zA-Z])[‚„“”…‹›€§•™·±](?=[a-zA-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Text with the encoding that was used and whether bytes had to be replaced."""
+
+    text: str
+    encoding: str
+    lossy: bool
+
+
+def clean_text(text: str) -> str:
+    """Drop NUL and other controls, unify line ends, replace lone surrogates by U+FFFD."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if _REFUSED.search(text):
+        text = _REFUSED.sub(_replacement, text)
+    return text
+
+
+def _replacement(match: re.Match[str]) -> str:
+    return "\ufffd" if "\ud800" <= match.group() <= "\udfff" else ""
+
+
+def looks_like_text(head: bytes) -> bool:
+    """Whether the head of a file can be text: no controls, or UTF-16/32 by mark or by pattern."""
+    if not head:
+        return False
+    if _bom(head) or _utf16_pattern(head):
+        return True
+    if b"\0" in head:
+        return False
+    return len(head) - len(head.translate(None, _CONTROL)) <= len(head) // 200
+
+
+def decode(raw: bytes, declared: str | None = None, *, partial: bool = False) -> Decoded:
+    """Decode a whole text, or its head when `partial` (a cut last character is then no error).
+
+    Order: byte order mark, UTF-16 pattern, UTF-8, the declared charset, detection, windows-1252.
+    Never raises; what cannot be decoded becomes U+FFFD and `lossy` is set.
+    """
+    if bom := _bom(raw):
+        mark, encoding = bom
+        return _tolerant(raw[len(mark) :], encoding, partial=partial)
+    if encoding := _utf16_pattern(raw):
+        return _tolerant(raw, encoding, partial=partial)
+    if (text := _strict(raw, "utf-8", partial=partial)) is not None:
+        return Decoded(text, "utf-8", lossy=False)
+    if declared and (text := _declared(raw, declared)) is not None:
+        return Decoded(text, declared.lower(), lossy=False)
+    return _legacy(raw)
+
+
+def _bom(raw: bytes) -> tuple[bytes, str] | None:
+    return next(((mark, name) for mark, name in _BOMS if raw.startswith(mark)), None)
+
+
+def _utf16_pattern(raw: bytes) -> str | None:
+    """UTF-16 without a mark: nearly every other byte of Western text is NUL."""
+    sample = raw[: min(len(raw), _SAMPLE) // 2 * 2]
+    if len(sample) < 8:
+        return None
+    half = len(sample) // 2
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if odd > 0.6 * half and even <= 0.02 * half:
+        encoding = "utf-16-le"
+    elif even > 0.6 * half and odd <= 0.02 * half:
+        encoding = "utf-16-be"
+    else:
+        return None
+    text = sample.decode(encoding, "replace")
+    return encoding if sum(c.isprintable() or c.isspace() for c in text) > 0.9 * half else None
+
+
+def _tolerant(raw: bytes, encoding: str, *, partial: bool) -> Decoded:
+    text = _strict(raw, encoding, partial=partial)
+    if text is not None:
+        return Decoded(text, encoding, lossy=False)
+    return Decoded(raw.decode(encoding, "replace"), encoding, lossy=True)
+
+
+def _strict(raw: bytes, encoding: str, *, partial: bool) -> str | None:
+    try:
+        return codecs.getincrementaldecoder(encoding)().decode(raw, final=not partial)
+    except UnicodeDecodeError:
+        return None
+
+
+def _declared(raw: bytes, name: str) -> str | None:
+    try:
+        codec = codecs.lookup(name.strip().strip("\"'"))
+        # A declared UTF-8 that failed above is a wrong label; Latin-1 labels mean windows-1252.
+        if codec.name in ("utf-8", "ascii"):
+            return None
+        chosen = "cp1252" if codec.name == "iso8859-1" else codec.name
+        text = raw.decode(chosen, "strict")
+    except (LookupError, UnicodeError, ValueError):
+        return None
+    return text if isinstance(text, str) else None
+
+
+def _legacy(raw: bytes) -> Decoded:
+    """Mostly valid UTF-8 keeps UTF-8; else windows-1252 when its letters fit; else detection."""
+    tolerant = raw.decode("utf-8", "replace")
+    if _MULTIBYTE.search(raw) and tolerant.count("\ufffd") <= max(1, len(raw) // 1000):
+        return Decoded(tolerant, "utf-8", lossy=True)
+    sample = raw[:_SAMPLE]
+    encoding = "cp1252"
+    if not _western_fits(sample):
+        best = from_bytes(sample, cp_isolation=list(_LEGACY)).best()
+        encoding = best.encoding if best else "cp1252"
+    text = raw.decode(encoding, "replace")
+    return Decoded(text, encoding, lossy="\ufffd" in text)
+
+
+def _western_fits(raw: bytes) -> bool:
+    """Windows-1252 is right when its high characters stand where de/fr/it/es texts have them."""
+    text = raw.decode("cp1252", "replace")
+    high = len(_HIGH.findall(text))
+    wrong = len(_UNUSUAL.findall(text)) + len(_SIGN_IN_WORD.findall(text))
+    return high > 0 and wrong <= 0.1 * high
