@@ -25,6 +25,7 @@ class Room(StrEnum):
 class Stage(StrEnum):
     """Units of pulled work; each has rows in `flow_ledger`."""
 
+    SPLIT = "split"
     EXTRACT = "extract"
     TRIAGE = "triage"
     DEEPEN = "deepen"
@@ -52,6 +53,7 @@ class StageInfo:
 
 
 STAGES: dict[Stage, StageInfo] = {
+    Stage.SPLIT: StageInfo(Room.ARRIVE, Subject.ARRIVAL, ()),
     Stage.EXTRACT: StageInfo(Room.UNDERSTAND, Subject.ARRIVAL, (Stage.TRIAGE,)),
     Stage.TRIAGE: StageInfo(Room.UNDERSTAND, Subject.ARRIVAL, ()),
     Stage.DEEPEN: StageInfo(Room.DEEPEN, Subject.DOCUMENT, (Stage.FILE,)),

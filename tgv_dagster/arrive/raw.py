@@ -1,0 +1,203 @@
+"""The raw layer: `save_raw` is the only writer of bytes (FLOW-05, RAW-01 to RAW-03).
+
+Order of every arrival: bytes durable and read back → arrival manifest beside the bytes → rows.
+When a step fails, nothing behind it exists; when the process dies, the same arrival can be saved
+again without a double. Everything else can be rebuilt from blobs and manifests (RAW-06).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from psycopg.types.json import Jsonb
+
+from tgv_dagster.arrive.gates import GateKind, NewArrival, Origin, PartRole, RawKind
+from tgv_dagster.store.blobs import BlobStore
+from tgv_dagster.store.blobs.errors import BlobMissing
+from tgv_dagster.store.db import Connection, Database
+from tgv_dagster.store.ledger import enqueue
+from tgv_dagster.store.organisation import INTAKE_BUCKET
+from tgv_dagster.store.stages import Stage
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRaw:
+    """A secured arrival. `new_bytes` is False for bytes that were there, `new_arrival` for a
+    repeated call of the same act."""
+
+    raw_item_id: int
+    arrival_id: int
+    sha256: str
+    size: int
+    new_bytes: bool
+    new_arrival: bool
+
+
+def save_raw(
+    database: Database, blobs: BlobStore, arrival: NewArrival, source: Path | BinaryIO
+) -> SavedRaw:
+    """Secure the bytes of `source`, write the manifest, then the rows; enqueue extraction.
+
+    Raises the typed errors of `store.blobs.errors` when the bytes cannot be secured (then no row
+    exists, RAW-02) and `DatabaseUnavailable` / `DatabaseFull` when only the rows are missing (the
+    bytes are safe; calling again completes).
+    """
+    stored = blobs.put(arrival.bucket, source)
+    manifest = _write_manifest(blobs, arrival, stored.sha256, stored.size)
+    with database.worker() as connection:
+        raw_item_id = _raw_item_row(connection, manifest, stored.key)
+        arrival_id, new_arrival = _arrival_row(connection, manifest, raw_item_id)
+        if new_arrival:
+            enqueue(connection, first_stage(arrival), [arrival_id])
+    return SavedRaw(
+        raw_item_id=raw_item_id,
+        arrival_id=arrival_id,
+        sha256=stored.sha256,
+        size=stored.size,
+        new_bytes=not stored.already_there,
+        new_arrival=new_arrival,
+    )
+
+
+def first_stage(arrival: NewArrival) -> Stage:
+    """A whole mail is split first; everything else is read as it is."""
+    return Stage.SPLIT if arrival.part_role is PartRole.MAIL else Stage.EXTRACT
+
+
+def bucket_for(connection: Connection, *, entity: str | None, mandant: str | None) -> str:
+    """Bucket for the bytes: the entity's own, else the tenant's, else the infrastructure one.
+
+    Resolved from the tables at each call, so that an entity created a minute ago has its bucket
+    (RAW-19, RAW-20).
+    """
+    if entity is not None:
+        row = connection.execute(
+            "SELECT bucket FROM entities WHERE slug = %s", (entity,)
+        ).fetchone()
+        if row is not None:
+            return str(row[0])
+    return INTAKE_BUCKET if mandant is None else f"{mandant}-unsorted"
+
+
+def manifest_name(sha256: str, uid: str) -> str:
+    """Name of the arrival manifest beside the bytes."""
+    return f"arrivals/{sha256[:2]}/{sha256}/{uid}.json"
+
+
+def _write_manifest(
+    blobs: BlobStore, arrival: NewArrival, sha256: str, size: int
+) -> dict[str, Any]:
+    """Write the manifest once; a repeated act gets the manifest of its first time."""
+    name = manifest_name(sha256, str(arrival.uid))
+    try:
+        return json.loads(blobs.read_sidecar(arrival.bucket, name))
+    except BlobMissing:
+        manifest = _manifest(arrival, sha256, size)
+        blobs.put_sidecar(arrival.bucket, name, json.dumps(manifest, sort_keys=True).encode())
+        return manifest
+
+
+def _manifest(arrival: NewArrival, sha256: str, size: int) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "uid": str(arrival.uid),
+        "arrival_key": arrival.arrival_key,
+        "bucket": arrival.bucket,
+        "sha256": sha256,
+        "size": size,
+        "kind": arrival.kind,
+        "gate": arrival.gate,
+        "file_name": printable(arrival.file_name),
+        "media_type": arrival.media_type,
+        "received_at": arrival.received_at.isoformat(),
+        "uploader": arrival.uploader,
+        "intent_text": None if arrival.intent_text is None else printable(arrival.intent_text),
+        "mandant": arrival.mandant,
+        "entity_hint": arrival.entity_hint,
+        "parent_uid": arrival.parent_uid,
+        "part_path": arrival.part_path,
+        "part_role": arrival.part_role,
+        "origin": {
+            name: printable(value) if isinstance(value, str) else value
+            for name, value in arrival.origin.to_json().items()
+        },
+        "is_test": arrival.is_test,
+    }
+
+
+def printable(text: str) -> str:
+    """Text that Postgres and UTF-8 can hold: NUL and lone surrogates become visible escapes."""
+    return text.replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def arrival_of(manifest: dict[str, Any]) -> NewArrival:
+    """The arrival a manifest describes, for the rebuild from the raw layer alone."""
+    return NewArrival(
+        gate=GateKind(manifest["gate"]),
+        arrival_key=manifest["arrival_key"],
+        bucket=manifest["bucket"],
+        file_name=manifest["file_name"],
+        received_at=datetime.fromisoformat(manifest["received_at"]),
+        kind=RawKind(manifest["kind"]),
+        part_role=PartRole(manifest["part_role"]),
+        part_path=manifest["part_path"],
+        parent_uid=manifest["parent_uid"],
+        uploader=manifest["uploader"],
+        intent_text=manifest["intent_text"],
+        mandant=manifest["mandant"],
+        entity_hint=manifest["entity_hint"],
+        media_type=manifest["media_type"],
+        origin=Origin.from_json(manifest["origin"]),
+        is_test=manifest["is_test"],
+    )
+
+
+def _raw_item_row(connection: Connection, manifest: dict[str, Any], key: str) -> int:
+    """Insert the raw item, or find it; bytes that had gone missing are healed by the new copy."""
+    row = connection.execute(
+        """
+        INSERT INTO raw_items (bucket, sha256, size, kind, media_type, storage_bucket, raw_key,
+            verified_at)
+        VALUES (%(bucket)s, %(sha256)s, %(size)s, %(kind)s, %(media_type)s, %(bucket)s, %(key)s,
+            now())
+        ON CONFLICT (bucket, sha256) DO UPDATE
+            SET verified_at = now(),
+                state = CASE WHEN raw_items.state IN ('missing', 'damaged') THEN 'stored'
+                             ELSE raw_items.state END
+        RETURNING id
+        """,
+        {**manifest, "key": key},
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _arrival_row(
+    connection: Connection, manifest: dict[str, Any], raw_item_id: int
+) -> tuple[int, bool]:
+    row = connection.execute(
+        """
+        INSERT INTO arrivals (uid, arrival_key, raw_item_id, gate, file_name, received_at,
+            uploader, intent_text, mandant_id, entity_hint, parent_id, part_path, part_role,
+            origin, is_test)
+        VALUES (%(uid)s, %(arrival_key)s, %(raw_item_id)s, %(gate)s, %(file_name)s,
+            %(received_at)s, %(uploader)s, %(intent_text)s,
+            (SELECT id FROM mandanten WHERE slug = %(mandant)s), %(entity_hint)s,
+            (SELECT id FROM arrivals WHERE uid = %(parent_uid)s::uuid),
+            %(part_path)s, %(part_role)s, %(origin)s, %(is_test)s)
+        ON CONFLICT (arrival_key) DO NOTHING
+        RETURNING id
+        """,
+        {**manifest, "raw_item_id": raw_item_id, "origin": Jsonb(manifest["origin"])},
+    ).fetchone()
+    if row is not None:
+        return int(row[0]), True
+    existing = connection.execute(
+        "SELECT id FROM arrivals WHERE arrival_key = %s", (manifest["arrival_key"],)
+    ).fetchone()
+    assert existing is not None
+    return int(existing[0]), False
