@@ -172,7 +172,7 @@ _ROUTE_HEADERS = frozenset(
     }
 )
 _XML_START = re.compile(r"\s*(?:<\?xml\b|<!--|<!DOCTYPE\b|<[A-Za-z_][\w.\-]*(?::[\w.\-]+)?[\s/>])")
-_XML_SKIP = re.compile(r"\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:[^\[>]|\[.*?\])*>", re.S)
+_XML_SKIP = re.compile(r"\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:[^\[>]|\[[^\]]*\])*>", re.S)
 _XML_ROOT = re.compile(r"<(?:([\w.\-]+):)?([A-Za-z_][\w.\-]*)([^>]*)>?", re.S)
 _HTML_ROOTS = {"html", "body", "head", "table", "div", "p", "meta", "title", "span", "br", "center"}
 _MT940 = re.compile(r"^:20:", re.M), re.compile(r"^:(?:25|28C?|60[FM]|61):", re.M)
