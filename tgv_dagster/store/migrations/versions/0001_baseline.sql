@@ -358,6 +358,7 @@ CREATE INDEX document_values_generation ON document_values (generation) WHERE NO
 
 CREATE TABLE extractions (
     raw_sha256      text NOT NULL,
+    part_role       text NOT NULL DEFAULT 'file',
     engine_version  text NOT NULL,
     generation      integer NOT NULL DEFAULT 0,
     active          boolean NOT NULL DEFAULT true,
@@ -366,10 +367,10 @@ CREATE TABLE extractions (
     media_type      text,
     characters      integer NOT NULL,
     pages           integer NOT NULL,
-    result          jsonb NOT NULL,
+    result          text NOT NULL,
     seconds         real,
     created_at      timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (raw_sha256, engine_version, generation)
+    PRIMARY KEY (raw_sha256, part_role, engine_version, generation)
 );
 
 CREATE TABLE contact_mentions (
@@ -574,6 +575,8 @@ CREATE TABLE verdicts (
     state        text NOT NULL CHECK (state IN ('green', 'red', 'unmeasured')),
     reason       text NOT NULL,
     figures      jsonb NOT NULL DEFAULT '{}',
+    evidence     text[] NOT NULL DEFAULT '{}',
+    systemic     boolean NOT NULL DEFAULT false,
     measured_at  timestamptz NOT NULL DEFAULT now(),
     run_id       text
 );

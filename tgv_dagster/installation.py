@@ -1,0 +1,92 @@
+"""One installation, opened: settings, database, blob store, and what reads and indexes.
+
+The doors (console, Dagster, HTTP) open it once and hand its parts to plain functions. Heavy parts
+(the embedding model, the extraction workers) start only when somebody asks for them.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+from tgv_dagster.settings import Settings
+from tgv_dagster.store import migrate, organisation
+from tgv_dagster.store.blobs import BlobStore, resolve
+from tgv_dagster.store.db import Database, product_url
+from tgv_dagster.store.scope import Scope
+
+if TYPE_CHECKING:
+    from tgv_dagster.know.embeddings import Embedder
+    from tgv_dagster.know.words import WordIndex
+    from tgv_dagster.understand.workers import ExtractionPool
+
+logger = logging.getLogger(__name__)
+
+
+class Installation:
+    """Everything a plain function may need, opened from one `Settings`."""
+
+    def __init__(self, settings: Settings, database: Database, blobs: BlobStore) -> None:
+        self.settings = settings
+        self.database = database
+        self.blobs = blobs
+
+    @classmethod
+    def open(cls, settings: Settings) -> Self:
+        """Open the installation: start the database, bring its schema and rights up to date.
+
+        Imports `TGV_ORGANISATION` when that is set. Raises the typed errors of the store, each
+        with its remedy.
+        """
+        settings.home.mkdir(parents=True, exist_ok=True)
+        url = product_url(settings)
+        migrate.upgrade(url)
+        database = Database(url)
+        blobs = resolve(settings.blob_target, region=settings.blob_region or None)
+        with database.worker() as connection:
+            organisation.ensure_service_principal(connection)
+            if settings.organisation is not None:
+                organisation.import_organisation(
+                    connection,
+                    organisation.load(settings.organisation),
+                    author=organisation.SERVICE_LOGIN,
+                )
+        return cls(settings, database, blobs)
+
+    def close(self) -> None:
+        """Stop the workers and close the connections; the embedded server keeps running."""
+        pool = self.__dict__.pop("extraction", None)
+        if pool is not None:
+            pool.close()
+        self.database.close()
+
+    @cached_property
+    def extraction(self) -> ExtractionPool:
+        """The pool of reader processes."""
+        from tgv_dagster.understand.workers import ExtractionPool
+
+        return ExtractionPool(workers=self.settings.workers)
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The model of the active vector space."""
+        from tgv_dagster.know.spaces import active_embedder
+
+        return active_embedder(self.database)
+
+    @cached_property
+    def words(self) -> WordIndex:
+        """The word index of this installation."""
+        from tgv_dagster.know.words import WordIndex
+
+        return WordIndex.open(self.settings.index_path)
+
+    def service_scope(self, *, source: str, include_test: bool = False) -> Scope:
+        """The scope of the named service principal (console and jobs)."""
+        return Scope.for_principal(
+            self.database,
+            organisation.SERVICE_LOGIN,
+            source=source,
+            include_test=include_test,
+        )
