@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,15 @@ from tgv_dagster.store import embedded, migrate, organisation
 from tgv_dagster.store.db import Database
 
 _numbers = itertools.count()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Turn left-out tests into the exit status of the run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not os.environ.get("CI") or reporter is None:
+        return
+    if any(reporter.stats.get(kind) for kind in ("skipped", "xfailed", "xpassed")):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @contextmanager
