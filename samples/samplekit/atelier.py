@@ -92,7 +92,7 @@ def water_bill() -> bytes:
         Letter(
             EAUX,
             ATELIER.address,
-            "Votre facture d'eau",
+            "Facture d'eau n° E2-774120 du 12/02/2026",
             body,
             SANS,
             info,
@@ -334,7 +334,7 @@ def samples() -> list[Sample]:
     """Every PDF of this folder."""
     files = {
         "Facture_FA-2026-0217_Bruyères_Bleues.pdf": stationery_invoice(),
-        "scan_facture_eau.pdf": grey_scan(water_bill(), dpi=200, angle=1.1, seed=774120),
+        "scan_facture_eau.pdf": grey_scan(water_bill(), dpi=200, angle=0.8, seed=774120),
         "Contrat_entretien_climatisation.pdf": maintenance_contract(),
         "Avis_CFE_2026.pdf": business_tax_notice(),
         "Bulletin_de_paie_2026-03_Fontenelle.pdf": french_payslip(),

@@ -329,7 +329,7 @@ def till_receipt() -> Sequence[str]:
         "Montagekleber 310 ml",
         "   2 x 8,49                      16,98",
         "Schleifpapier P120, Rolle        17,35",
-        "---------------------------------------",
+        "",
         "SUMME                  EUR       47,32",
         "Bar                    EUR       50,00",
         "Rückgeld               EUR        2,68",

@@ -60,7 +60,7 @@ def _image_pdf(pages: Sequence[Image.Image], dpi: int, quality: int | None) -> b
     return target.getvalue()
 
 
-def grey_scan(pdf: bytes, dpi: int, angle: float, seed: int, quality: int = 38) -> bytes:
+def grey_scan(pdf: bytes, dpi: int, angle: float, seed: int, quality: int = 55) -> bytes:
     """The pages as grey JPEGs, `angle` in degrees; what an office scanner makes."""
     pages = [
         _noisy(_skewed(page, angle), seed + number, 2.5).filter(ImageFilter.GaussianBlur(0.4))
@@ -109,8 +109,8 @@ def receipt_photo(lines: Sequence[str], seed: int) -> bytes:
     size = (1080, paper.height + 260)
     scene = _table_top(size, seed)
     mask = Image.new("L", paper.size, 255)
-    turned = paper.rotate(2.4, Image.Resampling.BICUBIC, expand=True)
-    scene.paste(turned, (140, 110), mask.rotate(2.4, Image.Resampling.BICUBIC, expand=True))
+    turned = paper.rotate(1.3, Image.Resampling.BICUBIC, expand=True)
+    scene.paste(turned, (140, 110), mask.rotate(1.3, Image.Resampling.BICUBIC, expand=True))
     width, height = size
     bend = (0, 0, 26, height, width - 18, height - 30, width, 22)
     scene = scene.transform(size, Image.Transform.QUAD, bend, Image.Resampling.BICUBIC)
