@@ -94,7 +94,7 @@ class PhraseFinder:
         trie: _Node = _Node()
         for key, variants in phrases.items():
             for phrase in variants:
-                for spelled in _spellings(phrase):
+                for spelled in spellings(phrase):
                     self._insert(trie, _atoms(spelled), key)
         self._pattern = re.compile(_render(trie)) if self._keys else None
 
@@ -130,7 +130,7 @@ _RIGHT = r"(?!\w)"
 _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"}
 
 
-def _spellings(phrase: str) -> set[str]:
+def spellings(phrase: str) -> set[str]:
     """The phrase folded, and folded after writing its umlauts out."""
     written_out = phrase.lower()
     for umlaut, letters in _UMLAUTS.items():
