@@ -59,14 +59,18 @@ system-test:
 		|| { echo "Python 3.11 is needed; name it with PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { echo "venv is missing: apt-get install python3-venv" >&2; exit 1; }
 
-.venv/.run: requirements.lock pyproject.toml | .venv/bin/python
+.venv/bin/uv: requirements-uv.lock | .venv/bin/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock
+	@touch $@
+
+.venv/.run: requirements.lock pyproject.toml | .venv/bin/uv
 	@echo "Installing Python packages (once)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv/.test: requirements-dev.lock .venv/.run
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-dev.lock
 	@touch $@
 
 clean:           ## remove the demo's data (never your own)

@@ -1,4 +1,4 @@
-"""Check that both lock files follow from pyproject.toml; `--write` writes them anew."""
+"""Check that the lock files follow from pyproject.toml; `--write` writes them anew."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCKS = {"requirements.lock": (), "requirements-dev.lock": ("--group", "dev")}
+LOCKS = {
+    "requirements-uv.lock": ("--group", "installer"),
+    "requirements.lock": ("pyproject.toml",),
+    "requirements-dev.lock": ("pyproject.toml", "--group", "dev"),
+}
 COMMAND = (
     "uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-emit-index-url", "--no-header",
-    "--python-version", "3.11", "pyproject.toml",
+    "--no-strip-extras", "--python-version", "3.11",
 )  # fmt: skip
 
 
