@@ -427,9 +427,9 @@ def _columns(
             continue
         below = rows[position + 1] if position + 1 < len(rows) else None
         if below and len(below.reads) == len(row.labels) and not below.labels:
-            found.update(zip(below.reads, row.labels, strict=True))
+            found = dict(zip(below.reads, row.labels, strict=True)) | found
         else:
-            found.update(_stacked(folded, rows, position))
+            found = _stacked(folded, rows, position) | found
     return found
 
 
