@@ -59,8 +59,8 @@ system-test:
 		|| { echo "Python 3.11 is needed; name it with PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { echo "venv is missing: apt-get install python3-venv" >&2; exit 1; }
 
-.venv/bin/uv: requirements-uv.lock | .venv/bin/python
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock
+.venv/bin/uv: requirements-installer.lock | .venv/bin/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-installer.lock
 	@touch $@
 
 .venv/.run: requirements.lock pyproject.toml | .venv/bin/uv

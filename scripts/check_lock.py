@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = {
-    "requirements-uv.lock": ("--group", "installer"),
+    "requirements-installer.lock": ("--group", "installer"),
     "requirements.lock": ("pyproject.toml",),
     "requirements-dev.lock": ("pyproject.toml", "--group", "dev"),
 }
