@@ -129,6 +129,32 @@ def test_completion_enqueues_what_follows_even_when_it_was_done_before(
         enqueue(database, 1, again=True)
 
 
+def test_asking_again_takes_a_running_claim_away(database: Database) -> None:
+    """Its worker read what was there before; two zombies of equal attempt are told apart."""
+    enqueue(database, 1)
+    (before,) = claim_all(database, "first")
+    enqueue(database, 1, again=True)
+    assert state_of(database, 1) == ("pending", 0, None)
+    (after,) = claim_all(database, "second")
+    assert before.attempt == after.attempt
+    for late in (ledger.complete, lambda c, claim: ledger.fail(c, claim, reason="x")):
+        with pytest.raises(ClaimLost), database.worker() as connection:
+            late(connection, before)
+    with database.worker() as connection:
+        ledger.give_back(connection, [before])
+        ledger.complete(connection, after)
+    assert state_of(database, 1)[0] == "done"
+
+
+def test_what_is_given_back_is_due_at_once_and_costs_no_attempt(database: Database) -> None:
+    enqueue(database, 1)
+    (claim,) = claim_all(database, "w")
+    with database.worker() as connection:
+        ledger.give_back(connection, [claim])
+    assert state_of(database, 1) == ("pending", 0, None)
+    assert [c.attempt for c in claim_all(database, "w")] == [1]
+
+
 def test_a_generation_beside_the_daily_one_is_work_of_its_own(database: Database) -> None:
     enqueue(database, 1)
     with database.worker() as connection:

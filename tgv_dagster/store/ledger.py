@@ -23,7 +23,7 @@ BACK_OFF = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claimed item; valid while its attempt is the newest."""
+    """One claimed item; valid while its worker holds it in this attempt."""
 
     stage: Stage
     subject_id: int
@@ -46,7 +46,8 @@ def enqueue(
 ) -> int:
     """Make subjects pending for a stage; returns how many became pending.
 
-    An item that already has a row stays as it is, unless `again` asks to redo finished ones.
+    An item that already has a row stays as it is, unless `again` asks to redo it. Redoing takes a
+    running claim away (its worker gets ClaimLost): that worker read what was there before.
     """
     ids = sorted(set(subjects))
     if not ids:
@@ -54,7 +55,6 @@ def enqueue(
     conflict = (
         "DO UPDATE SET state = 'pending', attempt = 0, not_before = now(), reason = NULL,"
         " gate = NULL, claimed_by = NULL, lease_until = NULL, finished_at = NULL"
-        " WHERE flow_ledger.state <> 'claimed' OR flow_ledger.lease_until < now()"
         if again
         else "DO NOTHING"
     )
@@ -116,7 +116,7 @@ def renew(connection: Connection, claims: Iterable[Claim]) -> None:
         UPDATE flow_ledger l SET lease_until = now() + %s
         FROM unnest(%s::bigint[], %s::integer[]) AS c (subject_id, attempt)
         WHERE l.stage = %s AND l.generation = %s AND l.subject_id = c.subject_id
-          AND l.attempt = c.attempt AND l.state = 'claimed'
+          AND l.attempt = c.attempt AND l.claimed_by = %s
         """,
         (
             LEASE,
@@ -124,6 +124,7 @@ def renew(connection: Connection, claims: Iterable[Claim]) -> None:
             [c.attempt for c in held],
             held[0].stage,
             held[0].generation,
+            held[0].worker,
         ),
     )
 
@@ -170,7 +171,7 @@ def fail(connection: Connection, claim: Claim, *, reason: str, permanent: bool =
         UPDATE flow_ledger SET state = 'pending', reason = %s, claimed_by = NULL,
             lease_until = NULL, not_before = now() + %s
         WHERE stage = %s AND generation = %s AND subject_id = %s AND attempt = %s
-          AND state = 'claimed'
+          AND claimed_by = %s
         """,
         (
             reason[:2000],
@@ -179,11 +180,26 @@ def fail(connection: Connection, claim: Claim, *, reason: str, permanent: bool =
             claim.generation,
             claim.subject_id,
             claim.attempt,
+            claim.worker,
         ),
     )
     if result.rowcount != 1:
         raise ClaimLost(f"{claim.stage} of {claim.subject_id} is held by somebody else now")
     return False
+
+
+def give_back(connection: Connection, claims: Iterable[Claim]) -> None:
+    """Unfinished items become pending at once, without counting the attempt.
+
+    Whatever somebody else holds by now is left alone.
+    """
+    for claim in claims:
+        connection.execute(
+            "UPDATE flow_ledger SET state = 'pending', attempt = attempt - 1, claimed_by = NULL,"
+            " lease_until = NULL WHERE stage = %s AND generation = %s AND subject_id = %s"
+            " AND attempt = %s AND claimed_by = %s",
+            (claim.stage, claim.generation, claim.subject_id, claim.attempt, claim.worker),
+        )
 
 
 def release(connection: Connection, stage: Stage, subject_id: int) -> bool:
@@ -237,7 +253,7 @@ def _finish(
         UPDATE flow_ledger SET state = %s, reason = %s, gate = %s, fingerprint = %s,
             claimed_by = NULL, lease_until = NULL, finished_at = now()
         WHERE stage = %s AND generation = %s AND subject_id = %s AND attempt = %s
-          AND state = 'claimed'
+          AND claimed_by = %s
         """,
         (
             state,
@@ -248,6 +264,7 @@ def _finish(
             claim.generation,
             claim.subject_id,
             claim.attempt,
+            claim.worker,
         ),
     )
     if result.rowcount != 1:

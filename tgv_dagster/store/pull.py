@@ -48,6 +48,10 @@ class Unworkable(Exception):
     """No further attempt can help; the item is parked with this reason."""
 
 
+class NotNow(Exception):
+    """This item cannot be done at the moment through no fault of its own; it stays pending."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One item that did not get through, by id and reason; never text of a document."""
@@ -77,6 +81,9 @@ class BatchReport:
 Handler = Callable[[Claim], str]
 """Does the work of one claim, completes it in its own transaction, returns the outcome's name."""
 
+WAITING = "waiting"
+"""Outcome of an item whose handler raised NotNow."""
+
 
 def worker_name() -> str:
     """Name of this worker: host, process and a random part."""
@@ -91,10 +98,13 @@ def pull(
     limit: int,
     generation: int = LIVE,
     progress: Callable[[int, int], None] | None = None,
+    begin: Callable[[tuple[Claim, ...]], None] | None = None,
 ) -> BatchReport:
     """Claim up to `limit` items of a stage and handle each; returns what happened.
 
-    Raises the installation's own faults after putting unfinished items back to pending.
+    `begin` sees the whole batch before the first item: work that is cheaper for many at once is
+    done there. Raises the installation's own faults, and whatever `begin` raises, after putting
+    unfinished items back to pending.
     """
     started = time.monotonic()
     with database.worker() as connection:
@@ -104,6 +114,12 @@ def pull(
     outcomes: Counter[str] = Counter()
     problems: list[Problem] = []
     renewed = started
+    if begin is not None:
+        try:
+            begin(claims)
+        except BaseException:
+            _give_back(database, claims)
+            raise
     for position, claim in enumerate(claims):
         if time.monotonic() - renewed > ledger.LEASE.total_seconds() / 4:
             with database.worker() as connection:
@@ -138,6 +154,9 @@ def _handle_one(database: Database, handle: Handler, claim: Claim) -> tuple[str,
         raise
     except ClaimLost as lost:
         return "lost", Problem(claim.subject_id, "lost", str(lost))
+    except NotNow as wait:
+        _give_back(database, (claim,))
+        return WAITING, Problem(claim.subject_id, WAITING, str(wait))
     except HeldByGate as held:
         return _set_aside(database, claim, "held", held.reason, gate=held.gate)
     except Unworkable as unworkable:
@@ -242,13 +261,7 @@ def _give_back(database: Database, claims: tuple[Claim, ...]) -> None:
     """Unfinished items become pending again, without counting the attempt."""
     try:
         with database.worker() as connection:
-            for claim in claims:
-                connection.execute(
-                    "UPDATE flow_ledger SET state = 'pending', attempt = attempt - 1,"
-                    " claimed_by = NULL, lease_until = NULL WHERE stage = %s AND generation = %s"
-                    " AND subject_id = %s AND attempt = %s AND state = 'claimed'",
-                    (claim.stage, claim.generation, claim.subject_id, claim.attempt),
-                )
+            ledger.give_back(connection, claims)
     except (DatabaseFull, DatabaseUnavailable):
         return  # the leases expire by themselves; the caller raises the fault
 
