@@ -1,0 +1,401 @@
+"""Every checkpoint turns red on purpose, is green on good data, unmeasured when it cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from audit_builders import arrive, document, measure, sql
+
+from tgv_dagster.audit.register import CHECKPOINTS, LOST_OPS_FEATURES
+from tgv_dagster.audit.verdict import State
+from tgv_dagster.installation import Installation
+from tgv_dagster.store.blobs import resolve
+from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, open_case
+from tgv_dagster.store.events import Event, record
+from tgv_dagster.understand.evidence import Field
+from tgv_dagster.understand.values import set_human_value, show_on_document
+
+Break = Callable[[Installation, int], None]
+
+
+def _break(query: str) -> Break:
+    """Damage one document by a statement with the document id as its only parameter."""
+
+    def damage(installation: Installation, document_id: int) -> None:
+        sql(installation, query, *([document_id] * query.count("%s")))
+
+    return damage
+
+
+def _decided(installation: Installation, document_id: int) -> None:
+    with installation.database.worker() as connection:
+        set_human_value(connection, document_id, Field.PROVIDER, "Holzkontor", by="anna")
+        show_on_document(connection, document_id)
+
+
+def _remove_bytes(installation: Installation, document_id: int) -> None:
+    bucket, key = _place(installation, document_id)
+    assert installation.blobs.delete(bucket, key)
+
+
+def _flip_a_byte(installation: Installation, document_id: int) -> None:
+    path = _file(installation, document_id)
+    path.chmod(0o600)
+    path.write_bytes(b"x" + path.read_bytes()[1:])
+
+
+def _place(installation: Installation, document_id: int) -> tuple[str, str]:
+    return sql(
+        installation, "SELECT storage_bucket, raw_key FROM documents WHERE id = %s", document_id
+    )[0]  # pyright: ignore[reportReturnType]
+
+
+def _file(installation: Installation, document_id: int) -> Path:
+    bucket, key = _place(installation, document_id)
+    return installation.settings.home / "blobs" / bucket / key
+
+
+def _row_without_arrival(installation: Installation, document_id: int) -> None:
+    """Somebody writes bytes and rows past `save_raw`: neither gate nor arrival knows them."""
+    sql(installation, "UPDATE arrivals SET document_id = NULL WHERE document_id = %s", document_id)
+
+
+def _unmarked_case(installation: Installation, document_id: int) -> None:
+    sql(installation, "UPDATE documents SET is_test = true WHERE id = %s", document_id)
+    with installation.database.worker() as connection:
+        open_case(
+            connection,
+            NewCase(
+                CaseKind.UNKNOWN, SubjectKind.DOCUMENT, "1", "unmarked", "t",
+                document_id=document_id,
+            ),
+        )  # fmt: skip
+
+
+def _parked_long_ago(installation: Installation, document_id: int) -> None:
+    with installation.database.worker() as connection:
+        open_case(
+            connection,
+            NewCase(
+                CaseKind.PARKED, SubjectKind.DOCUMENT, str(document_id), "no text", "t",
+                document_id=document_id,
+            ),
+        )  # fmt: skip
+        connection.execute("UPDATE cases SET created_at = now() - interval '15 days'")
+
+
+def _forged_event(installation: Installation, document_id: int) -> None:
+    with installation.database.worker() as connection:
+        for number in range(3):
+            record(connection, Event("tried", "t", f"document:{document_id}", str(number)))
+    with installation.database.owner() as connection:
+        connection.execute("ALTER TABLE agent_events DISABLE TRIGGER ALL")
+        connection.execute("UPDATE agent_events SET payload_hash = 'forged' WHERE id = 2")
+
+
+def _tuned(value: str, place: str, owner: str = "chef") -> Break:
+    def put(installation: Installation, _document_id: int) -> None:
+        sql(
+            installation,
+            "INSERT INTO tuning_values (key, value, place, owner, set_by)"
+            " VALUES ('parked_days', %s, %s, %s, 'chef')",
+            value, place, owner,
+        )  # fmt: skip
+
+    return put
+
+
+def _both(first: Break, second: Break) -> Break:
+    def damage(installation: Installation, document_id: int) -> None:
+        first(installation, document_id)
+        second(installation, document_id)
+
+    return damage
+
+
+PARKED_DAYS = "tgv_dagster.audit.measures.operations:PARKED_DAYS"
+NOTHING: Break = _break("SELECT 1")
+
+RED: list[tuple[str, str, Break]] = [
+    ("ledger_adds_up", "pending without a ledger row", _break(
+        "UPDATE arrivals SET outcome = 'pending' WHERE document_id = %s")),
+    ("ledger_adds_up", "parked and listed nowhere", _break(
+        "UPDATE arrivals SET outcome = 'parked' WHERE document_id = %s")),
+    ("ledger_adds_up", "ended without a reason", _break(
+        "UPDATE arrivals SET outcome = 'blocked', outcome_reason = NULL WHERE document_id = %s")),
+    ("ledger_adds_up", "document fell out between two steps", _break(
+        "DELETE FROM flow_ledger WHERE stage = 'dispatch' AND subject_id = %s")),
+    ("ledger_adds_up", "document row gone", _both(
+        _break("DELETE FROM rag_chunks WHERE document_id = %s"),
+        _break("DELETE FROM documents WHERE id = %s"))),
+    ("raw_first", "row without an arrival", _row_without_arrival),
+    ("raw_first", "pointer to other bytes", _break(
+        "UPDATE documents SET raw_sha256 = repeat('a', 64) WHERE id = %s")),
+    ("raw_first", "pointer to another place", _break(
+        "UPDATE documents SET storage_bucket = 'elsewhere' WHERE id = %s")),
+    ("raw_first", "bytes gone", _remove_bytes),
+    ("raw_first", "bytes changed", _flip_a_byte),
+    ("save_raw_only_writer", "bytes gone", _remove_bytes),
+    ("save_raw_only_writer", "row gone", _both(
+        _break("UPDATE documents SET raw_item_id = NULL, file_class = 'mail_body' WHERE id = %s"),
+        _both(_break("DELETE FROM arrivals WHERE document_id = %s"),
+              _break("DELETE FROM raw_items WHERE id NOT IN (SELECT raw_item_id FROM arrivals)")))),
+    ("bytes_hash_to_name", "bytes gone", _remove_bytes),
+    ("bytes_hash_to_name", "bytes changed", _flip_a_byte),
+    ("every_row_has_file", "invoice without file", _break(
+        "UPDATE documents SET file_class = 'mail_body', doc_type = 'invoice' WHERE id = %s")),
+    ("every_row_has_file", "neither file nor text", _break(
+        "WITH gone AS (DELETE FROM extractions) UPDATE documents SET file_class = 'mail_body'"
+        " WHERE id = %s")),
+    ("every_row_has_file", "file lost", _break(
+        "UPDATE raw_items r SET state = 'missing' FROM documents d"
+        " WHERE d.raw_item_id = r.id AND d.id = %s")),
+    ("text_for_every_document", "never read", _break("DELETE FROM extractions")),
+    ("text_for_every_document", "no text and no reason", _break(
+        "UPDATE extractions SET characters = 0, reason = NULL")),
+    ("triage_complete", "no language and nobody asked", _break(
+        "DELETE FROM document_values WHERE field = 'language' AND document_id = %s")),
+    ("human_values_survive", "decision switched off", _both(_decided, _break(
+        "UPDATE document_values SET active = false WHERE origin = 'human' AND document_id = %s"))),
+    ("human_values_survive", "machine value shown instead", _both(_decided, _break(
+        "UPDATE documents SET provider = 'somebody else' WHERE id = %s"))),
+    ("entity_in_vocabulary", "unknown project", _break(
+        "UPDATE documents SET project_code = 'P-404' WHERE id = %s")),
+    ("entity_in_vocabulary", "filed without entity", _break(
+        "UPDATE documents SET entity = NULL WHERE id = %s")),
+    ("level_known", "word of another ladder", _break(
+        "UPDATE documents SET confidentiality_level = 'top secret' WHERE id = %s")),
+    ("level_known", "filed without level", _break(
+        "UPDATE documents SET confidentiality_level = NULL WHERE id = %s")),
+    ("no_test_row_reaches_a_figure", "unmarked case of a test document", _unmarked_case),
+    ("no_test_row_reaches_a_figure", "unmarked document of a test entity", _break(
+        "UPDATE entities SET is_test = true WHERE slug = 'nord-gmbh'")),
+    ("chunk_count", "chunks gone", _break("DELETE FROM rag_chunks WHERE document_id = %s")),
+    ("chunk_count", "gap in the text", _break(
+        "UPDATE rag_chunks SET core_start = 3 WHERE document_id = %s")),
+    ("chunk_count", "text longer than its chunks", _break(
+        "UPDATE extractions SET characters = characters + 10")),
+    ("dispatch_states", "failed", _break(
+        "UPDATE documents SET dispatch_state = 'failed' WHERE id = %s")),
+    ("dispatch_states", "waiting unnoticed", _break(
+        "UPDATE documents SET dispatch_state = 'pending', updated_at = now() - interval '2 days'"
+        " WHERE id = %s")),
+    ("parked_ages", "older than the limit", _parked_long_ago),
+    ("events_chain", "forged payload", _forged_event),
+    ("tuning_values_measured", "fallback deviates", _tuned("15", PARKED_DAYS)),
+    ("tuning_values_measured", "without owner", _tuned("14", PARKED_DAYS, owner=" ")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [pytest.param(name, damage, id=f"{name}-{case}") for name, case, damage in RED],
+)
+def test_a_broken_fixture_turns_it_red(
+    installation: Installation, name: str, damage: Break
+) -> None:
+    document(installation)
+    broken = document(installation)
+    damage(installation, broken)
+    verdict = measure(installation, name)
+    assert verdict.state is State.RED, verdict
+    if verdict.evidence:
+        assert all(":" in item for item in verdict.evidence)
+
+
+GOOD: list[tuple[str, Break]] = [
+    ("ledger_adds_up", NOTHING),
+    ("raw_first", NOTHING),
+    ("save_raw_only_writer", NOTHING),
+    ("bytes_hash_to_name", NOTHING),
+    ("every_row_has_file", NOTHING),
+    ("text_for_every_document", NOTHING),
+    ("triage_complete", NOTHING),
+    ("human_values_survive", _decided),
+    ("entity_in_vocabulary", NOTHING),
+    ("level_known", NOTHING),
+    ("walls", NOTHING),
+    ("no_test_row_reaches_a_figure", _break(
+        "INSERT INTO mandanten (slug, name, is_test) VALUES ('probe', 'probe', true)")),
+    ("chunk_count", NOTHING),
+    ("dispatch_states", NOTHING),
+    ("parked_ages", NOTHING),
+    ("events_chain", NOTHING),
+    ("tuning_values_measured", _tuned("14", PARKED_DAYS)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "prepare"), GOOD, ids=[name for name, _ in GOOD])
+def test_good_data_is_green(installation: Installation, name: str, prepare: Break) -> None:
+    last = [document(installation) for _ in range(2)][-1]
+    prepare(installation, last)
+    verdict = measure(installation, name)
+    assert verdict.state is State.GREEN, verdict
+    assert verdict.figures
+
+
+def test_every_green_checkpoint_has_a_red_case() -> None:
+    covered = {name for name, *_ in RED} | {
+        "walls", "storage_region", "index_equals_chunks", "vectors_equal_windows"
+    }  # fmt: skip
+    built = {which.id for which in CHECKPOINTS} - _NOT_BUILT
+    assert covered == built
+
+
+_NOT_BUILT = {"mailbox_balance", "backups_restorable"} | {
+    f"lost_ops_feature_{number}" for number in range(1, LOST_OPS_FEATURES + 1)
+}
+
+
+@pytest.mark.parametrize("name", sorted(_NOT_BUILT))
+def test_what_is_not_built_is_unmeasured(installation: Installation, name: str) -> None:
+    document(installation)
+    verdict = measure(installation, name)
+    assert verdict.state is State.UNMEASURED
+    assert verdict.reason
+
+
+EMPTY_IS_UNMEASURED = sorted(
+    {which.id for which in CHECKPOINTS} - {"raw_first", "parked_ages", "walls", "events_chain"}
+)
+
+
+@pytest.mark.parametrize("name", EMPTY_IS_UNMEASURED)
+def test_an_empty_installation_says_nothing(installation: Installation, name: str) -> None:
+    assert measure(installation, name).state is State.UNMEASURED
+
+
+# --- single facts ------------------------------------------------------------------------------
+
+
+def test_a_row_around_the_gate_is_systemic_and_lost_bytes_are_not(
+    installation: Installation,
+) -> None:
+    lost, bypassed = document(installation), document(installation)
+    _remove_bytes(installation, lost)
+    held = measure(installation, "raw_first")
+    assert held.state is State.RED
+    assert held.opens_gate
+    assert held.evidence == (f"document:{lost}",)
+
+    _row_without_arrival(installation, bypassed)
+    systemic = measure(installation, "raw_first")
+    assert not systemic.opens_gate
+    assert f"document:{bypassed}" in systemic.evidence
+
+
+def test_a_document_with_lost_bytes_is_held_with_a_case_and_leaves_the_index(
+    installation: Installation,
+) -> None:
+    lost, other = document(installation), document(installation)
+    _remove_bytes(installation, lost)
+    measure(installation, "raw_first")
+    measure(installation, "raw_first")
+    states = dict(sql(installation, "SELECT id, state FROM documents"))
+    assert states == {lost: "held", other: "active"}
+    cases = sql(installation, "SELECT document_id FROM cases WHERE kind = 'parked'")
+    assert cases == [(lost,)]
+    chunks = sql(installation, "SELECT DISTINCT document_id FROM rag_chunks")
+    assert chunks == [(other,)]
+    due = sql(
+        installation, "SELECT subject_id FROM flow_ledger WHERE stage = 'words' AND state='pending'"
+    )
+    assert due == [(lost,)]
+
+
+def test_a_body_without_file_is_counted_and_allowed(installation: Installation) -> None:
+    document(installation, file_class="mail_body", part_role="body", doc_type="letter")
+    verdict = measure(installation, "every_row_has_file")
+    assert verdict.state is State.GREEN
+    assert verdict.figures["body_without_file_allowed"] == 1
+
+
+def test_erased_bytes_are_an_outcome_of_their_own(installation: Installation) -> None:
+    erased = document(installation)
+    _remove_bytes(installation, erased)
+    sql(installation, "UPDATE raw_items SET state = 'erased'")
+    for name in ("raw_first", "every_row_has_file"):
+        verdict = measure(installation, name)
+        assert verdict.state is State.GREEN, name
+        assert verdict.figures["erased"] == 1
+
+
+def test_bytes_without_a_row_are_found(installation: Installation, tmp_path: Path) -> None:
+    document(installation)
+    stray = tmp_path / "stray"
+    stray.write_bytes(b"written past the gate")
+    installation.blobs.put("nord-gmbh", stray)
+    verdict = measure(installation, "save_raw_only_writer")
+    assert verdict.state is State.RED
+    assert verdict.figures["bytes_without_row"] == 1
+
+
+def test_an_arrival_that_waits_for_its_step_is_no_loss(installation: Installation) -> None:
+    arrive(installation)
+    verdict = measure(installation, "ledger_adds_up")
+    assert verdict.state is State.GREEN
+    assert verdict.figures["open"] == 1
+
+
+def test_the_sample_goes_on_where_it_ended(installation: Installation) -> None:
+    first, second = document(installation), document(installation)
+    sql(installation, "UPDATE raw_items SET verified_at = now() - interval '90 days'")
+    verdict = measure(installation, "bytes_hash_to_name")
+    assert verdict.figures["read_now"] == 2
+    assert "stored_unverified_for_a_month" not in verdict.figures
+    assert {first, second} == {row[0] for row in sql(installation, "SELECT id FROM documents")}
+
+
+@pytest.mark.parametrize(
+    ("region", "state"),
+    [
+        ("de", State.GREEN),
+        ("hetzner:nbg1", State.GREEN),
+        ("us", State.RED),
+        ("local", State.UNMEASURED),
+        ("", State.UNMEASURED),
+    ],
+)
+def test_the_region_of_the_store(installation: Installation, region: str, state: State) -> None:
+    installation.blobs = resolve(installation.settings.blob_target, region=region or None)
+    assert measure(installation, "storage_region").state is state
+
+
+def test_an_open_wall_is_found_by_the_canary(installation: Installation) -> None:
+    with installation.database.owner() as connection:
+        connection.execute("CREATE POLICY hole ON documents FOR SELECT TO tgv_app USING (true)")
+    verdict = measure(installation, "walls")
+    assert verdict.state is State.RED
+    assert "session:no_session" in verdict.evidence
+
+
+def test_a_table_whose_policies_are_off_is_found(installation: Installation) -> None:
+    with installation.database.owner() as connection:
+        connection.execute("ALTER TABLE cases NO FORCE ROW LEVEL SECURITY")
+    verdict = measure(installation, "walls")
+    assert verdict.state is State.RED
+    assert verdict.evidence == ("table:cases",)
+
+
+def test_walls_without_a_positive_control_say_nothing(installation: Installation) -> None:
+    with installation.database.owner() as connection:
+        connection.execute("DROP POLICY wall ON rag_chunks")
+    assert measure(installation, "walls").state is State.UNMEASURED
+
+
+def test_the_canary_leaves_nothing_behind(installation: Installation) -> None:
+    before = sql(installation, "SELECT count(*), max(id) FROM mandanten")
+    measure(installation, "walls")
+    assert sql(installation, "SELECT count(*), max(id) FROM mandanten") == before
+    assert sql(installation, "SELECT count(*) FROM documents") == [(0,)]
+
+
+def test_an_unanswering_store_is_unmeasured_never_red(installation: Installation) -> None:
+    document(installation)
+    away = installation.settings.home / "blobs"
+    away.rename(away.with_name("unmounted"))
+    for name in ("bytes_hash_to_name", "save_raw_only_writer", "raw_first"):
+        verdict = measure(installation, name)
+        assert verdict.state is State.UNMEASURED, (name, verdict)

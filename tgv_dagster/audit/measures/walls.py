@@ -1,0 +1,162 @@
+"""Measurement of the walls with a canary: a document of a tenant that nobody else may find.
+
+The canary lives in one transaction that is rolled back, so no test row ever stands among real
+ones and no number is used up. Positive control: its own tenant must find it, otherwise nothing
+was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from psycopg import sql
+
+from tgv_dagster.audit.verdict import Verdict, judged, unmeasured
+from tgv_dagster.installation import Installation
+from tgv_dagster.store.db import Connection
+from tgv_dagster.store.levels import STRICTEST_RANK, Level, Role
+from tgv_dagster.store.register import TABLES
+from tgv_dagster.store.walls import APP_ROLE, EVERYTHING, SESSION_KEYS
+
+_CANARY = -1
+_SHA = "0" * 64
+
+
+class _Discard(Exception):
+    """Ends the transaction of the canary without keeping it."""
+
+
+def canary_is_never_found(installation: Installation) -> Verdict:
+    """Ask for the canary in the role of every other tenant, and in sessions without rights."""
+    with _discarded(installation) as connection:
+        tenants = [row[0] for row in connection.execute("SELECT id FROM mandanten").fetchall()]
+        _put_canary(connection)
+        own = _finds(connection, _session(_CANARY))
+        found = {f"tenant_{tenant}": _finds(connection, _session(tenant)) for tenant in tenants}
+        found |= {
+            "no_session": _finds(connection, dict.fromkeys(SESSION_KEYS, "")),
+            "own_tenant_lower_ceiling": _finds(
+                connection, _session(_CANARY) | {"tgv.ceiling": str(STRICTEST_RANK - 1)}
+            ),
+            "own_tenant_other_entity": _finds(
+                connection, _session(_CANARY) | {"tgv.entities": "nobody"}
+            ),
+            "own_tenant_without_tests": _finds(
+                connection, _session(_CANARY) | {"tgv.include_test": "off"}
+            ),
+        }
+        open_tables = _tables_without_wall(connection)
+    figures = {
+        "sessions": len(found),
+        "own_tenant_finds": own,
+        "tables_without_wall": len(open_tables),
+    }
+    if own != 2:
+        return unmeasured("the canary's own tenant does not find it: nothing was measured", figures)
+    leaks = sorted(name for name, count in found.items() if count)
+    return judged(
+        len(leaks) + len(open_tables),
+        holds="the canary is found by its own tenant and by nobody else",
+        broken="a wall is open: somebody else finds the canary, or a table has no wall",
+        figures=figures | {"leaks": len(leaks)},
+        evidence=(
+            *(f"session:{name}" for name in leaks),
+            *(f"table:{name}" for name in open_tables),
+        ),
+    )
+
+
+@contextmanager
+def _discarded(installation: Installation) -> Iterator[Connection]:
+    try:
+        with installation.database.worker() as connection:
+            yield connection
+            raise _Discard
+    except _Discard:
+        return
+
+
+def _tables_without_wall(connection: Connection) -> tuple[str, ...]:
+    """Declared tables whose policies are off, and all of them when the reader's role bypasses."""
+    rows = connection.execute(
+        """
+        SELECT t.name FROM unnest(%s::text[]) AS t (name)
+        LEFT JOIN pg_class c ON c.oid = to_regclass(t.name)
+        WHERE c.oid IS NULL OR NOT (c.relrowsecurity AND c.relforcerowsecurity)
+           OR EXISTS (SELECT 1 FROM pg_roles r WHERE r.rolname = %s
+                      AND (r.rolsuper OR r.rolbypassrls))
+        ORDER BY 1
+        """,
+        ([table.name for table in TABLES], APP_ROLE),
+    ).fetchall()
+    return tuple(row[0] for row in rows)
+
+
+def _put_canary(connection: Connection) -> None:
+    """A test tenant with one strictly confidential document and one chunk; negative ids."""
+    connection.execute(
+        "INSERT INTO mandanten (id, slug, name, is_test) VALUES (%s, 'tgv-canary', 'canary', true)",
+        (_CANARY,),
+    )
+    connection.execute(
+        "INSERT INTO entities (id, slug, mandant_id, kind, legal_name, bucket, is_test)"
+        " VALUES (%s, 'tgv-canary', %s, 'company', 'canary', 'canary', true)",
+        (_CANARY, _CANARY),
+    )
+    connection.execute(
+        "INSERT INTO document_numbers (id, mandant_id, raw_sha256, part_role, arrival_uid)"
+        " VALUES (%s, %s, %s, 'body', gen_random_uuid())",
+        (_CANARY, _CANARY, _SHA),
+    )
+    connection.execute(
+        "INSERT INTO documents (id, entity, raw_sha256, part_role, file_class, file_name,"
+        " confidentiality_level, is_test, date_received)"
+        " VALUES (%s, 'tgv-canary', %s, 'body', 'mail_body', 'canary', %s, true, now())",
+        (_CANARY, _SHA, Level.STRICT),
+    )
+    connection.execute(
+        "INSERT INTO rag_chunks (id, document_id, chunk_no, content, content_sha256, span_start,"
+        " span_end, core_start, core_end, page_from, page_to, windows, mandant_id, entity,"
+        " confidentiality_level, persons, is_test, source_type, source_key, date_received)"
+        " SELECT id, id, 0, 'canary', raw_sha256, 0, 6, 0, 6, 1, 1, '{\"[0,6)\"}', mandant_id,"
+        " entity, confidentiality_level, persons, is_test, 'document', 'canary', date_received"
+        " FROM documents WHERE id = %s",
+        (_CANARY,),
+    )
+
+
+def _session(tenant: int) -> dict[str, str]:
+    """The most a tenant's own session can ever have: every entity, every level, test rows too."""
+    return {
+        "tgv.role": str(Role.MANDANT_ADMIN),
+        "tgv.mandant_id": str(tenant),
+        "tgv.entities": EVERYTHING,
+        "tgv.project_code": "",
+        "tgv.ceiling": str(STRICTEST_RANK),
+        "tgv.user_id": "0",
+        "tgv.include_test": "on",
+    }
+
+
+def _finds(connection: Connection, session: dict[str, str]) -> int:
+    """How many of the two canary rows a session of the application role sees."""
+    connection.execute(
+        sql.SQL("SELECT {}").format(
+            sql.SQL(", ").join(
+                sql.SQL("set_config({}, {}, true)").format(
+                    sql.Literal(key), sql.Literal(session[key])
+                )
+                for key in SESSION_KEYS
+            )
+        )
+    )
+    connection.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(APP_ROLE)))
+    row = connection.execute(
+        "SELECT (SELECT count(*) FROM documents WHERE id = %(id)s)"
+        " + (SELECT count(*) FROM rag_chunks WHERE document_id = %(id)s)",
+        {"id": _CANARY},
+    ).fetchone()
+    connection.execute("RESET ROLE")
+    assert row is not None
+    return int(row[0])
