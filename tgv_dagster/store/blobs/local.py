@@ -1,0 +1,457 @@
+"""Blobs in a directory of this machine or of a mounted volume.
+
+Belongs here: the order of system calls that makes a blob durable (RAW-01, RAW-02). Does not
+belong here: naming (model.py), reading the source (source.py), anything remote.
+
+Under the root: `tgv-store.json` (the marker of a store), and per bucket `sha256/ab/cd/<hash>`,
+`manifests/<name>` and `incoming/` for files being written. The marker is what tells an empty
+store from a volume that is not mounted.
+"""
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import stat
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import BinaryIO
+
+from tgv_dagster.store.blobs import model
+from tgv_dagster.store.blobs.common import StoreBase, missing, require_same
+from tgv_dagster.store.blobs.errors import (
+    BlobMissing,
+    ContentConflict,
+    ReadBackMismatch,
+    StoreFailed,
+    StoreNotThere,
+    from_os_error,
+)
+from tgv_dagster.store.blobs.source import CHUNK, Content, pour
+from tgv_dagster.store.blobs.walk import Entry, walk_tree
+
+_STALE_SECONDS = 3600.0
+_SETTLED_MAX = 20_000
+_NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+_NO_DIRECTORY_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
+
+
+class Step(StrEnum):
+    """The boundaries between the steps of writing one file, in their order."""
+
+    TEMP_CREATED = "temp created"
+    WRITTEN = "written"
+    SYNCED = "synced"
+    READ_BACK = "read back"
+    LINKED = "linked"
+    DIRECTORY_SYNCED = "directory synced"
+    TEMP_REMOVED = "temp removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What the sweep of unfinished files found: removed, and kept as young or still written."""
+
+    removed: int
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Temp:
+    fd: int
+    path: Path
+
+
+class LocalBlobStore(StoreBase):
+    """A `BlobStore` in a directory.
+
+    create: set the store up when the directory carries no marker yet; False when the caller knows
+    that blobs must be there, so that an unmounted volume is an error and not a new store.
+    stale_seconds: age from which an unfinished file without a living writer is removed.
+    on_step: called after each step of a write, for fault injection.
+    Raises `StoreNotThere`, `StoreDenied`, `StoreReadOnly`.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        region: str | None = None,
+        create: bool = True,
+        stale_seconds: float = _STALE_SECONDS,
+        on_step: Callable[[Step], None] | None = None,
+    ) -> None:
+        self._root = root.absolute()
+        self._region = region
+        self._on_step = on_step or _no_step
+        self._settled: set[Path] = set()
+        self._directory_sync = True
+        if create:
+            self._set_up()
+        self._require_root()
+        self.swept = self._sweep(stale_seconds)
+
+    @property
+    def url(self) -> str:
+        """The root as a file address."""
+        return self._root.as_uri()
+
+    @property
+    def region(self) -> str | None:
+        """The region as declared for the machine or volume."""
+        return self._region
+
+    @property
+    def durability(self) -> model.Durability:
+        """File and directory are synced; the file is read from the device again."""
+        done = model.Assurance.DONE
+        return model.Durability(
+            fsynced=done if self._directory_sync else model.Assurance.NOT_OFFERED,
+            atomic_rename=done,
+            read_back=done,
+            no_overwrite=done,
+            encrypted=True,
+            region=self._region,
+        )
+
+    def put(
+        self, bucket: str, source: BinaryIO | Path, *, expected_sha256: str | None = None
+    ) -> model.StoredBlob:
+        """See `BlobStore.put`."""
+        home = self._home(bucket)
+        with _typed(f"storing in {home}"), self._temporary(home) as temp:
+            content = self._fill(temp, source)
+            content.expect(expected_sha256)
+            key = model.blob_key(content.sha256)
+            created = self._publish(temp, home / key, content)
+        self._on_step(Step.TEMP_REMOVED)
+        return model.StoredBlob(key, content.sha256, content.size, already_there=not created)
+
+    def open(self, bucket: str, key: str) -> BinaryIO:
+        """See `BlobStore.open`."""
+        path = self._blob(bucket, key)
+        with self._finding(path):
+            return os.fdopen(_open_to_read(path), "rb")
+
+    def read_range(self, bucket: str, key: str, start: int, length: int) -> bytes:
+        """See `BlobStore.read_range`."""
+        model.check_range(start, length)
+        with self.open(bucket, key) as file, _typed(f"reading {key}"):
+            file.seek(start)
+            return file.read(length)
+
+    def size(self, bucket: str, key: str) -> int:
+        """See `BlobStore.size`."""
+        path = self._blob(bucket, key)
+        with self._finding(path):
+            return path.lstat().st_size
+
+    def put_sidecar(self, bucket: str, name: str, content: bytes) -> None:
+        """See `BlobStore.put_sidecar`."""
+        model.check_sidecar(name)
+        home = self._home(bucket)
+        self._create_file(home, home / model.MANIFESTS / name, content)
+
+    def read_sidecar(self, bucket: str, name: str) -> bytes:
+        """See `BlobStore.read_sidecar`."""
+        path = self._bucket(bucket) / model.MANIFESTS / model.check_sidecar(name)
+        with self._finding(path), os.fdopen(_open_to_read(path), "rb") as file:
+            return file.read()
+
+    def delete(self, bucket: str, key: str) -> bool:
+        """See `BlobStore.delete`."""
+        path = self._blob(bucket, key)
+        try:
+            with self._finding(path):
+                path.unlink()
+        except BlobMissing:
+            return False
+        with _typed(f"deleting {path}"):
+            self._sync_directory(path.parent)
+        return True
+
+    @contextmanager
+    def local_path(self, bucket: str, key: str) -> Iterator[Path]:
+        """See `BlobStore.local_path`; the path of the blob itself, so only for reading."""
+        self.size(bucket, key)
+        yield self._blob(bucket, key)
+
+    def _set_up(self) -> None:
+        if self._marker.exists():
+            return
+        with _typed(f"setting up the store in {self._root}"):
+            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            note = json.dumps({"format": 1, "id": str(uuid.uuid4())}).encode()
+            with suppress(ContentConflict):  # another process set it up at the same moment
+                self._create_file(self._root, self._marker, note)
+
+    @property
+    def _marker(self) -> Path:
+        return self._root / model.MARKER
+
+    def _require_root(self) -> None:
+        """Raise `StoreNotThere` unless the root is a store, and not the place it is mounted on."""
+        if not self._marker.is_file():
+            raise StoreNotThere(
+                f"{self._root} is not there or holds no store",
+                f"Mount the volume; a store has the file {model.MARKER} in its root",
+            )
+
+    def _bucket(self, bucket: str) -> Path:
+        return self._root / model.check_bucket(bucket)
+
+    def _blob(self, bucket: str, key: str) -> Path:
+        model.sha256_of(key)
+        return self._bucket(bucket) / key
+
+    def _home(self, bucket: str) -> Path:
+        """Return the directory of the bucket for writing, after a look at the marker."""
+        home = self._bucket(bucket)
+        self._require_root()
+        return home
+
+    @contextmanager
+    def _finding(self, path: Path) -> Iterator[None]:
+        """Tell a missing file from a missing store, and type every other error."""
+        try:
+            with _typed(f"reading {path}", absent=False):
+                yield
+        except (FileNotFoundError, NotADirectoryError) as error:
+            self._require_root()
+            raise missing(str(path.relative_to(self._root))) from error
+
+    @contextmanager
+    def _temporary(self, home: Path) -> Iterator[_Temp]:
+        """Lend a new file in the same file system, locked while its writer lives."""
+        incoming = home / model.INCOMING
+        self._make_directories(incoming)
+        self._settled.add(incoming)  # its own entry need not be durable
+        path = incoming / f"{uuid.uuid4().hex}.part"
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(path, flags, 0o400)
+        try:
+            with suppress(OSError):  # no locks on this file system: the age protects the file
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield _Temp(fd, path)
+        finally:
+            with suppress(OSError):  # what cannot be removed now is swept later
+                path.unlink()
+            os.close(fd)
+
+    def _fill(self, temp: _Temp, source: BinaryIO | Path) -> Content:
+        self._on_step(Step.TEMP_CREATED)
+        content = pour(source, lambda piece: _write_all(temp.fd, piece))
+        self._on_step(Step.WRITTEN)
+        return content
+
+    def _publish(self, temp: _Temp, final: Path, content: Content) -> bool:
+        """Make the written file durable and give it its name; False when it is there already."""
+        levels = self._make_directories(final.parent)
+        created = not os.path.lexists(final) and self._link(temp, final, content)
+        if not created:
+            require_same(str(final), _hash_file(final), content)
+        self._sync_directory(final.parent)
+        # After the sync above, so that a journalling file system has nothing left to write.
+        self._settle(levels)
+        self._on_step(Step.DIRECTORY_SYNCED)
+        return created
+
+    def _link(self, temp: _Temp, final: Path, content: Content) -> bool:
+        os.fsync(temp.fd)
+        self._on_step(Step.SYNCED)
+        found = _hash_fd(temp.fd)
+        if found != content:
+            raise ReadBackMismatch(
+                f"{final.name} was written and reads back as {found.sha256}",
+                "Check the disk for errors; nothing was stored",
+            )
+        self._on_step(Step.READ_BACK)
+        created = _name_new(temp.path, final)
+        self._on_step(Step.LINKED)
+        return created
+
+    def _create_file(self, home: Path, final: Path, content: bytes) -> None:
+        """Create a small immutable file. Raises `ContentConflict` on other content."""
+        with _typed(f"writing {final}"), self._temporary(home) as temp:
+            self._on_step(Step.TEMP_CREATED)
+            _write_all(temp.fd, memoryview(content))
+            self._on_step(Step.WRITTEN)
+            digest = hashlib.sha256(content).hexdigest()
+            self._publish(temp, final, Content(digest, len(content)))
+        self._on_step(Step.TEMP_REMOVED)
+
+    def _make_directories(self, directory: Path) -> list[Path]:
+        """Create a directory under the root; return the levels whose entry is not durable yet.
+
+        What an earlier write of this process made durable is not looked at again.
+        """
+        known = self._settled if directory.is_dir() else frozenset[Path]()
+        levels: list[Path] = []
+        while directory != self._root and directory not in known:
+            levels.append(directory)
+            directory = directory.parent
+        for level in reversed(levels):
+            with suppress(FileExistsError):
+                level.mkdir(mode=0o700)
+        return levels
+
+    def _settle(self, levels: list[Path]) -> None:
+        """Make the entries of new directories durable."""
+        for level in levels:
+            self._sync_directory(level.parent)
+        if len(self._settled) > _SETTLED_MAX:
+            self._settled.clear()
+        self._settled.update(levels)
+
+    def _sync_directory(self, directory: Path) -> None:
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        except OSError as error:
+            if error.errno not in _NO_DIRECTORY_SYNC:
+                raise
+            self._directory_sync = False
+        finally:
+            os.close(fd)
+
+    def _measure(self, bucket: str, key: str) -> Content:
+        path = self._blob(bucket, key)
+        with self._finding(path):
+            return _hash_file(path)
+
+    def _walk(self, bucket: str, prefix: str) -> Iterator[str]:
+        home = self._bucket(bucket)
+        self._require_root()
+        for entry in walk_tree(lambda path: _list(home / path), prefix):
+            yield entry.path
+
+    def _sweep(self, stale_seconds: float) -> Swept:
+        """Remove unfinished files of writers that are gone."""
+        removed = kept = 0
+        limit = time.time() - stale_seconds
+        for path in self._root.glob(f"*/{model.INCOMING}/*.part"):
+            if _remove_if_stale(path, limit):
+                removed += 1
+            else:
+                kept += 1
+        return Swept(removed, kept)
+
+
+def _no_step(step: Step) -> None:
+    """Do nothing between two steps."""
+
+
+@contextmanager
+def _typed(what: str, *, absent: bool = True) -> Iterator[None]:
+    """Raise the typed error for an operating system error.
+
+    absent=False leaves "no such file" to the caller, who knows what it means.
+    """
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, FileNotFoundError | NotADirectoryError) and not absent:
+            raise
+        raise from_os_error(error, what) from error
+
+
+def _open_to_read(path: Path) -> int:
+    """Open a regular file. Raises `StoreFailed` for anything else under that name."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise StoreFailed(f"{path} is no file", "Remove what stands there")
+    return fd
+
+
+def _write_all(fd: int, piece: memoryview) -> None:
+    while piece:
+        piece = piece[os.write(fd, piece) :]
+
+
+def _hash_file(path: Path) -> Content:
+    fd = _open_to_read(path)
+    try:
+        return _hash_fd(fd)
+    finally:
+        os.close(fd)
+
+
+def _hash_fd(fd: int) -> Content:
+    """Hash a file from its first byte, from the device and not from the page cache."""
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    digest = hashlib.sha256()
+    buffer = memoryview(bytearray(min(CHUNK, os.fstat(fd).st_size + 1)))
+    size = 0
+    while count := os.preadv(fd, [buffer], size):
+        digest.update(buffer[:count])
+        size += count
+    return Content(digest.hexdigest(), size)
+
+
+def _name_new(temp: Path, final: Path) -> bool:
+    """Give the file its final name; False when somebody was first. Never overwrites."""
+    try:
+        os.link(temp, final, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS:
+            raise
+        return _rename_new(temp, final)
+    return True
+
+
+def _rename_new(temp: Path, final: Path) -> bool:
+    """Rename where the file system has no hard links.
+
+    The look before the rename leaves a gap, in which only a writer of the same content can come:
+    the name is the hash, and side-cars have one writer each.
+    """
+    if os.path.lexists(final):
+        return False
+    temp.rename(final)
+    return True
+
+
+def _list(directory: Path) -> list[Entry] | None:
+    """List a directory; None when there is none."""
+    try:
+        with _typed(f"listing {directory}", absent=False), os.scandir(directory) as entries:
+            return [
+                Entry(
+                    entry.name,
+                    is_directory=entry.is_dir(follow_symlinks=False),
+                    modified=entry.stat(follow_symlinks=False).st_mtime,
+                )
+                for entry in entries
+            ]
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _remove_if_stale(path: Path, limit: float) -> bool:
+    """Remove an unfinished file that is older than `limit` and that no living writer locks.
+
+    False for every file that is kept, one that cannot be looked at included.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        if os.fstat(fd).st_mtime >= limit:
+            return False
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True
