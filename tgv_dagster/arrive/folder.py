@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from tgv_dagster.arrive.completeness import Completeness, is_complete
+from tgv_dagster.arrive.completeness import Completeness, State, is_complete
 from tgv_dagster.arrive.gates import (
     GateKind,
     NewArrival,
@@ -105,6 +105,7 @@ class FolderGate:
         settings: FolderSettings,
         *,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.time,
         on_step: Callable[[str], None] | None = None,
     ) -> None:
         """`on_step` is called at each step boundary with its name, for progress and fault tests."""
@@ -112,6 +113,7 @@ class FolderGate:
         self._blobs = blobs
         self._settings = settings
         self._sleep = sleep
+        self._clock = clock
         self._on_step = on_step or (lambda _step: None)
         self._names: dict[str, frozenset[str]] | None = None
 
@@ -138,7 +140,7 @@ class FolderGate:
         seen = look(self._settings.root)
         yield from seen.skipped
         todo = self.new_candidates(seen)[:limit]
-        now = time.time()
+        now = self._clock()
         young = [c for c in todo if c.age_seconds(now) < OLD_SECONDS]
         old = [c for c in todo if c.age_seconds(now) >= OLD_SECONDS]
         for candidate in old:
@@ -148,7 +150,7 @@ class FolderGate:
         for rest, group in self._by_rest(young):
             self._sleep(max(0.0, first_look + rest - time.monotonic()))
             for candidate in group:
-                yield self._take_one(candidate, time.time())
+                yield self._take_one(candidate, self._clock())
 
     def _by_rest(self, young: list[Candidate]) -> list[tuple[float, list[Candidate]]]:
         """Young files by how long they have to rest: short when their end can be checked."""
@@ -166,7 +168,7 @@ class FolderGate:
             if changed:
                 return Taken(name, TakenStatus.WAITING, changed)
             end = _end(candidate)
-            if end.verdict == "incomplete" and candidate.age_seconds(now) < PATIENCE_SECONDS:
+            if end.state is State.INCOMPLETE and candidate.age_seconds(now) < PATIENCE_SECONDS:
                 return Taken(name, TakenStatus.WAITING, f"not complete yet: {end.reason}")
             saved = self._secure(candidate)
         except FileNotFoundError:
@@ -397,7 +399,7 @@ def _end(candidate: Candidate) -> Completeness:
 
 def _end_is_present(candidate: Candidate) -> bool:
     try:
-        return _end(candidate).verdict == "complete"
+        return _end(candidate).state is State.COMPLETE
     except OSError:
         return False  # `_take_one` meets the same fault and names it
 

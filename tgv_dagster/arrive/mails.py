@@ -1,0 +1,329 @@
+"""Split whole mails into arrivals: one per document, one for the body where there is no document.
+
+Each leaf of the mail ends in `mail_parts` with exactly one outcome; a discarded picture emits an
+event of its own (MAIL-29, MAIL-64, MAIL-66). How bytes are taken apart stands in `arrive.mime`;
+how a mail gets here (mailbox, drop, folder) is the gate's business.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tgv_dagster.arrive.gates import (
+    ArrivalOutcome,
+    GateKind,
+    NewArrival,
+    Origin,
+    PartRole,
+    RawKind,
+    arrival_key,
+)
+from tgv_dagster.arrive.mime import split
+from tgv_dagster.arrive.mime_model import (
+    CONTAINER_ROLES,
+    DOCUMENT_ROLES,
+    PARKING_ROLES,
+    Leaf,
+    Mail,
+    Role,
+)
+from tgv_dagster.arrive.raw import save_raw
+from tgv_dagster.store import ledger
+from tgv_dagster.store.blobs import BlobStore
+from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, open_case
+from tgv_dagster.store.db import Connection, Database
+from tgv_dagster.store.events import Event, record
+from tgv_dagster.store.ledger import Claim
+from tgv_dagster.store.organisation import INTAKE_BUCKET, SERVICE_LOGIN
+from tgv_dagster.store.pull import BatchReport, pull
+from tgv_dagster.store.stages import Stage
+
+
+class PartOutcome(StrEnum):
+    """What became of one leaf; every leaf has exactly one (issue: no leaf in two classes)."""
+
+    ARRIVED = "arrived"
+    DISCARDED = "discarded"
+    CONTAINER = "container"
+    BODY = "body"
+    BODY_ALTERNATIVE = "body_alternative"
+    KEPT_IN_MAIL = "kept_in_mail"
+    PARKED = "parked"
+
+
+@dataclass(frozen=True, slots=True)
+class MailArrival:
+    """A whole mail that was secured."""
+
+    arrival_id: int
+    uid: str
+    sha256: str
+    bucket: str
+    raw_key: str
+    gate: GateKind
+    received_at: datetime
+    uploader: str | None
+    intent_text: str | None
+    mandant: str | None
+    mandant_id: int | None
+    entity_hint: str | None
+    origin: Origin
+    is_test: bool
+
+
+def split_mails(
+    database: Database,
+    blobs: BlobStore,
+    *,
+    limit: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> BatchReport:
+    """Split pending whole mails; each mail is its own transaction chain."""
+
+    def handle(claim: Claim) -> str:
+        with database.worker() as connection:
+            mail_arrival = load_mail(connection, claim.subject_id)
+        with blobs.open(mail_arrival.bucket, mail_arrival.raw_key) as handle_:
+            mail = split(handle_.read())
+        decided = decide_parts(mail)
+        arrivals = [
+            save_raw(database, blobs, part_arrival(mail_arrival, mail, leaf), _bytes(leaf))
+            for leaf in mail.leaves
+            if decided[leaf.path] is PartOutcome.ARRIVED
+        ]
+        wants_body = not arrivals and bool(mail.body_text.strip())
+        if wants_body:
+            body = body_arrival(mail_arrival, mail)
+            with blobs.open(mail_arrival.bucket, mail_arrival.raw_key) as handle_:
+                arrivals.append(save_raw(database, blobs, body, handle_))
+        with database.worker() as connection:
+            _write_parts(connection, mail_arrival, mail, decided)
+            _finish_mail(connection, mail_arrival, documents=len(arrivals), body=wants_body)
+            ledger.complete(connection, claim)
+        return "split" if arrivals else "nothing_to_do"
+
+    return pull(database, Stage.SPLIT, handle, limit=limit, progress=progress)
+
+
+def load_mail(connection: Connection, arrival_id: int) -> MailArrival:
+    """The secured mail of an arrival."""
+    row = connection.execute(
+        """
+        SELECT a.id, a.uid::text, r.sha256, r.storage_bucket, r.raw_key, a.gate, a.received_at,
+            a.uploader, a.intent_text, m.slug, a.mandant_id, a.entity_hint, a.origin, a.is_test
+        FROM arrivals a JOIN raw_items r ON r.id = a.raw_item_id
+        LEFT JOIN mandanten m ON m.id = a.mandant_id
+        WHERE a.id = %s
+        """,
+        (arrival_id,),
+    ).fetchone()
+    assert row is not None
+    return MailArrival(
+        arrival_id=row[0],
+        uid=row[1],
+        sha256=row[2],
+        bucket=row[3],
+        raw_key=row[4],
+        gate=GateKind(row[5]),
+        received_at=row[6],
+        uploader=row[7],
+        intent_text=row[8],
+        mandant=row[9],
+        mandant_id=row[10],
+        entity_hint=row[11],
+        origin=Origin.from_json(row[12]),
+        is_test=row[13],
+    )
+
+
+def decide_parts(mail: Mail) -> dict[str, PartOutcome]:
+    """Outcome of every leaf by its role: what it is decides, never its disposition."""
+    return {leaf.path: _outcome_of(leaf) for leaf in mail.leaves}
+
+
+def _outcome_of(leaf: Leaf) -> PartOutcome:
+    if leaf.role in DOCUMENT_ROLES:
+        return PartOutcome.ARRIVED
+    if leaf.role in CONTAINER_ROLES:
+        return PartOutcome.CONTAINER
+    if leaf.role in PARKING_ROLES:
+        return PartOutcome.PARKED
+    if leaf.role is Role.BODY:
+        return PartOutcome.BODY
+    if leaf.role is Role.BODY_ALTERNATIVE:
+        return PartOutcome.BODY_ALTERNATIVE
+    if leaf.role is Role.INLINE_REFERENCED:
+        return PartOutcome.DISCARDED
+    return PartOutcome.KEPT_IN_MAIL
+
+
+def part_arrival(mail_arrival: MailArrival, mail: Mail, leaf: Leaf) -> NewArrival:
+    """The arrival of one document part; its origin names the mail it came in."""
+    return NewArrival(
+        gate=mail_arrival.gate,
+        arrival_key=arrival_key(mail_arrival.gate, mail_arrival.uid, leaf.path),
+        bucket=INTAKE_BUCKET,
+        file_name=leaf.safe_name,
+        received_at=mail_arrival.received_at,
+        kind=RawKind.PART,
+        part_path=leaf.path,
+        parent_uid=mail_arrival.uid,
+        uploader=mail_arrival.uploader,
+        intent_text=mail_arrival.intent_text,
+        mandant=mail_arrival.mandant,
+        entity_hint=mail_arrival.entity_hint,
+        media_type=leaf.sniffed_type or leaf.media_type,
+        origin=part_origin(mail_arrival, mail, leaf),
+        is_test=mail_arrival.is_test,
+    )
+
+
+def body_arrival(mail_arrival: MailArrival, mail: Mail) -> NewArrival:
+    """The arrival of a mail's text: its bytes are the mail itself (MAIL-66)."""
+    subject = mail.headers.subject or "mail"
+    return NewArrival(
+        gate=mail_arrival.gate,
+        arrival_key=arrival_key(mail_arrival.gate, mail_arrival.uid, "body"),
+        bucket=mail_arrival.bucket,
+        file_name=f"{subject[:120]}.eml",
+        received_at=mail_arrival.received_at,
+        kind=RawKind.EML,
+        part_role=PartRole.BODY,
+        part_path="body",
+        parent_uid=mail_arrival.uid,
+        uploader=mail_arrival.uploader,
+        intent_text=mail_arrival.intent_text,
+        mandant=mail_arrival.mandant,
+        entity_hint=mail_arrival.entity_hint,
+        media_type="message/rfc822",
+        origin=part_origin(mail_arrival, mail, None),
+        is_test=mail_arrival.is_test,
+    )
+
+
+def part_origin(mail_arrival: MailArrival, mail: Mail, leaf: Leaf | None) -> Origin:
+    """Origin facts of a part: the nearest mail around it, and the outer one as parent (MAIL-61)."""
+    outer = mail.headers
+    inner = outer
+    if leaf is not None and leaf.mail_path:
+        embedded = next((m for m in mail.leaves if m.path == leaf.mail_path), None)
+        if embedded is not None and embedded.mail_headers is not None:
+            inner = embedded.mail_headers
+    base = mail_arrival.origin
+    return Origin(
+        path=base.path,
+        modified_at=base.modified_at,
+        account=base.account,
+        mailbox=base.mailbox,
+        uidvalidity=base.uidvalidity,
+        uid=base.uid,
+        message_id=inner.message_id,
+        mail_from=_addresses(inner.from_),
+        mail_to=_addresses(inner.to),
+        mail_subject=inner.subject,
+        in_reply_to=None if inner.in_reply_to is None else " ".join(inner.in_reply_to),
+        parent_message_id=outer.message_id if inner is not outer else None,
+        raw_name=None if leaf is None or leaf.raw_name is None else leaf.filename,
+    )
+
+
+def _addresses(addresses: Sequence[object]) -> str | None:
+    found = [str(getattr(a, "address", "")) for a in addresses]
+    return ", ".join(a for a in found if a) or None
+
+
+def _bytes(leaf: Leaf) -> io.BytesIO:
+    return io.BytesIO(leaf.content)
+
+
+def _write_parts(
+    connection: Connection, mail: MailArrival, parsed: Mail, decided: dict[str, PartOutcome]
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            """
+            INSERT INTO mail_parts (eml_sha, part_path, part_sha, role, outcome, reason, arrival_id)
+            VALUES (%s, %s, %s, %s, %s, %s,
+                (SELECT id FROM arrivals WHERE parent_id = %s AND part_path = %s LIMIT 1))
+            ON CONFLICT (eml_sha, part_path) DO NOTHING
+            """,
+            [
+                (
+                    mail.sha256,
+                    leaf.path,
+                    leaf.sha256,
+                    leaf.role,
+                    decided[leaf.path],
+                    _reason(decided[leaf.path], leaf),
+                    mail.arrival_id,
+                    leaf.path,
+                )
+                for leaf in parsed.leaves
+            ],
+        )
+    for leaf in parsed.leaves:
+        if decided[leaf.path] is PartOutcome.DISCARDED:
+            _event(connection, mail, "mail.inline_image_discarded", leaf)
+        elif decided[leaf.path] is PartOutcome.PARKED:
+            _park_part(connection, mail, leaf)
+
+
+def _reason(outcome: PartOutcome, leaf: Leaf) -> str:
+    reasons = {
+        PartOutcome.DISCARDED: "picture that the text of the mail shows, kept in the mail",
+        PartOutcome.CONTAINER: "taken apart; its contents stand as parts of their own",
+        PartOutcome.KEPT_IN_MAIL: f"{leaf.role}, kept in the mail",
+        PartOutcome.PARKED: f"{leaf.role}, cannot be opened here",
+    }
+    return reasons.get(outcome, "")
+
+
+def _park_part(connection: Connection, mail: MailArrival, leaf: Leaf) -> None:
+    open_case(
+        connection,
+        NewCase(
+            kind=CaseKind.PARKED,
+            subject_kind=SubjectKind.MAIL,
+            subject_key=f"{mail.sha256}:{leaf.path}",
+            reason=_reason(PartOutcome.PARKED, leaf),
+            author=SERVICE_LOGIN,
+            mandant_id=mail.mandant_id,
+            entity=mail.entity_hint,
+            arrival_id=mail.arrival_id,
+            evidence={"part_path": leaf.path, "role": leaf.role},
+            is_test=mail.is_test,
+        ),
+    )
+
+
+def _finish_mail(connection: Connection, mail: MailArrival, *, documents: int, body: bool) -> None:
+    reason = "split into its parts" if documents else "no text and no document in it"
+    connection.execute(
+        "UPDATE arrivals SET outcome = %s, outcome_reason = %s WHERE id = %s",
+        (ArrivalOutcome.SPLIT, reason, mail.arrival_id),
+    )
+    if body:
+        _event(connection, mail, "mail.body_row_created", None)
+
+
+def _event(connection: Connection, mail: MailArrival, kind: str, leaf: Leaf | None) -> None:
+    part = "body" if leaf is None else leaf.path
+    record(
+        connection,
+        Event(
+            kind=kind,
+            author=SERVICE_LOGIN,
+            object=f"arrival:{mail.arrival_id}",
+            reason=f"part {part}",
+            mandant_id=mail.mandant_id,
+            payload={
+                "part_path": part,
+                "sha256": mail.sha256 if leaf is None else leaf.sha256,
+                "size": None if leaf is None else leaf.size,
+            },
+        ),
+    )

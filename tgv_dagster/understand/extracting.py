@@ -1,0 +1,309 @@
+"""The extract stage: text for every arrival, cached by content and engine version.
+
+What a reader cannot do ends in a listed outcome: set apart with a reason (audio, empty), split
+(archives, files with attachments), parked (encrypted, broken), never in an empty page that looks
+read. How formats are read stands in `understand.readers`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tgv_dagster.arrive.gates import (
+    ArrivalOutcome,
+    GateKind,
+    NewArrival,
+    Origin,
+    PartRole,
+    RawKind,
+    arrival_key,
+)
+from tgv_dagster.arrive.mime import split
+from tgv_dagster.arrive.raw import save_raw
+from tgv_dagster.store import ledger
+from tgv_dagster.store.blobs import BlobMissing, BlobStore
+from tgv_dagster.store.db import Connection, Database
+from tgv_dagster.store.ledger import Claim
+from tgv_dagster.store.pull import BatchReport, HeldByGate, Unworkable, pull
+from tgv_dagster.store.stages import LIVE, STAGES, Stage
+from tgv_dagster.understand.extracted import (
+    ENGINE_VERSION,
+    Embedded,
+    EmbeddedRole,
+    Extraction,
+    ExtractionSettings,
+    Method,
+    PageText,
+    Status,
+)
+from tgv_dagster.understand.filetype import Family, FileType, sniff
+from tgv_dagster.understand.workers import ExtractionPool
+
+RAW_FIRST = "raw_first"
+_SET_APART = {
+    Family.AUDIO: "audio is set apart; it takes another way (UPL-11)",
+    Family.VIDEO: "video is set apart; nothing here reads it",
+}
+_ARRIVING_ROLES = frozenset({EmbeddedRole.ARCHIVE_MEMBER, EmbeddedRole.ATTACHMENT})
+MAX_NESTING = 3
+_UNREAD = (Status.FAILED, Status.ENCRYPTED, Status.UNSUPPORTED)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivedBytes:
+    """An arrival and where its bytes are."""
+
+    arrival_id: int
+    uid: str
+    file_name: str
+    part_role: PartRole
+    part_path: str | None
+    sha256: str
+    size: int
+    bucket: str
+    raw_key: str
+    gate: GateKind
+    received_at: datetime
+    mandant: str | None
+    entity_hint: str | None
+    uploader: str | None
+    intent_text: str | None
+    origin: Origin
+    is_test: bool
+
+
+def extract_texts(
+    database: Database,
+    blobs: BlobStore,
+    pool: ExtractionPool,
+    *,
+    limit: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> BatchReport:
+    """Extract pending arrivals; unchanged content is never read twice (content hash + engine)."""
+
+    def handle(claim: Claim) -> str:
+        with database.worker() as connection:
+            arrived = load_arrived(connection, claim.subject_id)
+            cached = stored_extraction(connection, arrived.sha256, arrived.part_role)
+        if cached is not None and not _arriving(cached):
+            return _finish(database, claim, arrived, cached, FROM_CACHE)
+        started = time.monotonic()
+        extraction = read_bytes(database, blobs, pool, arrived)
+        return _finish(database, claim, arrived, extraction, time.monotonic() - started)
+
+    return pull(database, Stage.EXTRACT, handle, limit=limit, progress=progress)
+
+
+FROM_CACHE = -1.0
+
+
+def load_arrived(connection: Connection, arrival_id: int) -> ArrivedBytes:
+    """The arrival with the pointer to its bytes."""
+    row = connection.execute(
+        """
+        SELECT a.id, a.uid::text, a.file_name, a.part_role, a.part_path, r.sha256, r.size,
+            r.storage_bucket, r.raw_key, a.gate, a.received_at, m.slug, a.entity_hint,
+            a.uploader, a.intent_text, a.origin, a.is_test
+        FROM arrivals a JOIN raw_items r ON r.id = a.raw_item_id
+        LEFT JOIN mandanten m ON m.id = a.mandant_id WHERE a.id = %s
+        """,
+        (arrival_id,),
+    ).fetchone()
+    assert row is not None
+    return ArrivedBytes(
+        *row[:3],
+        PartRole(row[3]),
+        *row[4:9],
+        GateKind(row[9]),
+        *row[10:15],
+        Origin.from_json(row[15]),
+        row[16],
+    )
+
+
+def stored_extraction(
+    connection: Connection, sha256: str, part_role: PartRole, *, generation: int | None = None
+) -> Extraction | None:
+    """The active extraction of the running engine version (or one of a generation)."""
+    row = connection.execute(
+        """
+        SELECT result FROM extractions
+        WHERE raw_sha256 = %s AND part_role = %s
+          AND CASE WHEN %s::integer IS NULL THEN active AND engine_version = %s
+                   ELSE generation = %s::integer END
+        """,
+        (sha256, part_role, generation, ENGINE_VERSION, generation),
+    ).fetchone()
+    return None if row is None else Extraction.from_json(row[0].encode())
+
+
+def read_bytes(
+    database: Database, blobs: BlobStore, pool: ExtractionPool, arrived: ArrivedBytes
+) -> Extraction:
+    """Read the bytes of an arrival; embedded files become arrivals of their own first."""
+    if arrived.part_role is PartRole.BODY:
+        return _mail_body(database, blobs, arrived)
+    try:
+        with (
+            blobs.local_path(arrived.bucket, arrived.raw_key) as path,
+            TemporaryDirectory(prefix="tgv-extract-") as folder,
+        ):
+            file_type = _sniff(path, arrived.file_name)
+            if arrived.size == 0:
+                return Extraction(Status.EMPTY, "the file is empty")
+            if file_type.family in _SET_APART:
+                return Extraction(Status.UNSUPPORTED, _SET_APART[file_type.family])
+            extraction = pool.extract(
+                path, file_type, settings=ExtractionSettings(embedded_dir=Path(folder))
+            )
+            _save_embedded(database, blobs, arrived, extraction, Path(folder))
+            return extraction
+    except BlobMissing as error:
+        raise HeldByGate(RAW_FIRST, f"the bytes of this arrival are missing: {error}") from error
+
+
+def _mail_body(database: Database, blobs: BlobStore, arrived: ArrivedBytes) -> Extraction:
+    with blobs.open(arrived.bucket, arrived.raw_key) as handle:
+        mail = split(handle.read())
+    text = mail.body_text.replace("\x00", "")
+    head = "\n".join(
+        f"{label}: {value}"
+        for label, value in (
+            ("From", ", ".join(a.address for a in mail.headers.from_)),
+            ("Subject", mail.headers.subject),
+            ("Date", mail.headers.date_raw),
+        )
+        if value
+    )
+    page = PageText(1, f"{head}\n\n{text}".strip(), Method.NATIVE)
+    return Extraction(Status.COMPLETE, pages=(page,), engine="mail body")
+
+
+def _sniff(path: Path, file_name: str) -> FileType:
+    with path.open("rb") as handle:
+        return sniff(handle.read(65536), file_name)
+
+
+def _save_embedded(
+    database: Database,
+    blobs: BlobStore,
+    arrived: ArrivedBytes,
+    extraction: Extraction,
+    folder: Path,
+) -> None:
+    """Each file found inside is an arrival of its own, raw first (RAW-03)."""
+    if (arrived.part_path or "").count("!") >= MAX_NESTING:
+        return
+    for number, embedded in enumerate(extraction.embedded):
+        if embedded.role not in _ARRIVING_ROLES or embedded.stored is None:
+            continue
+        with (folder / embedded.stored).open("rb") as handle:
+            save_raw(database, blobs, _inside(arrived, embedded, number), handle)
+
+
+def _inside(arrived: ArrivedBytes, embedded: Embedded, number: int) -> NewArrival:
+    path = f"{arrived.part_path or ''}!{number}"
+    is_mail = embedded.family is Family.MAIL
+    return NewArrival(
+        gate=arrived.gate,
+        arrival_key=arrival_key(arrived.gate, arrived.uid, path),
+        bucket=arrived.bucket,
+        file_name=Path(embedded.name.replace("\\", "/")).name or "unnamed",
+        received_at=arrived.received_at,
+        kind=RawKind.EML if is_mail else RawKind.PART,
+        part_role=PartRole.MAIL if is_mail else PartRole.FILE,
+        part_path=path,
+        parent_uid=arrived.uid,
+        uploader=arrived.uploader,
+        intent_text=arrived.intent_text,
+        mandant=arrived.mandant,
+        entity_hint=arrived.entity_hint,
+        media_type=embedded.media_type,
+        origin=replace(arrived.origin, raw_name=embedded.name),
+        is_test=arrived.is_test,
+    )
+
+
+def _finish(
+    database: Database, claim: Claim, arrived: ArrivedBytes, extraction: Extraction, seconds: float
+) -> str:
+    apart = _apart(arrived, extraction)
+    unread = apart is None and extraction.status in _UNREAD
+    with database.worker() as connection:
+        if seconds != FROM_CACHE:
+            write_extraction(connection, arrived, extraction, seconds)
+        if apart is not None:
+            connection.execute(
+                "UPDATE arrivals SET outcome = %s, outcome_reason = %s WHERE id = %s",
+                (apart[0], apart[1][:500], arrived.arrival_id),
+            )
+        if not unread:
+            then = STAGES[Stage.EXTRACT].then if apart is None else ()
+            ledger.complete(connection, claim, then=then)
+    if unread:
+        raise Unworkable(f"{extraction.status}: {extraction.reason}")
+    if apart is not None:
+        return str(apart[0])
+    return "cached" if seconds == FROM_CACHE else str(extraction.status)
+
+
+def _apart(arrived: ArrivedBytes, extraction: Extraction) -> tuple[ArrivalOutcome, str] | None:
+    """Arrivals that end here, with their reason."""
+    if extraction.reason in _SET_APART.values():
+        return ArrivalOutcome.SET_APART, extraction.reason
+    if arrived.size == 0:
+        return ArrivalOutcome.SET_APART, "the file is empty"
+    if _arriving(extraction) and not extraction.text.strip():
+        return ArrivalOutcome.SPLIT, "unpacked; its members arrived on their own"
+    return None
+
+
+def _arriving(extraction: Extraction) -> bool:
+    return any(e.role in _ARRIVING_ROLES and e.stored for e in extraction.embedded)
+
+
+def write_extraction(
+    connection: Connection,
+    arrived: ArrivedBytes,
+    extraction: Extraction,
+    seconds: float,
+    *,
+    generation: int = LIVE,
+) -> None:
+    """Store the result; in the daily generation it replaces earlier engines' results."""
+    if generation == LIVE:
+        connection.execute(
+            "UPDATE extractions SET active = false WHERE raw_sha256 = %s AND part_role = %s"
+            " AND active AND engine_version <> %s",
+            (arrived.sha256, arrived.part_role, ENGINE_VERSION),
+        )
+    connection.execute(
+        """
+        INSERT INTO extractions (raw_sha256, part_role, engine_version, generation, active, status,
+            reason, characters, pages, result, seconds)
+        VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+        ON CONFLICT (raw_sha256, part_role, engine_version, generation) DO UPDATE
+            SET active = excluded.active, status = excluded.status, reason = excluded.reason,
+                characters = excluded.characters, pages = excluded.pages,
+                result = excluded.result, seconds = excluded.seconds, created_at = now()
+        """,
+        (
+            arrived.sha256,
+            arrived.part_role,
+            ENGINE_VERSION,
+            generation,
+            generation == LIVE,
+            extraction.status,
+            extraction.reason or None,
+            len(extraction.text),
+            len(extraction.pages),
+            extraction.to_json().decode(),
+            seconds,
+        ),
+    )

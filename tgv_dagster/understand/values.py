@@ -1,0 +1,180 @@
+"""Values of a document: write what was found, and let the strongest origin show on the document.
+
+Human values outrank rules, rules outrank machine values, and a human value survives every rebuild
+(issue of all rooms). `document_values` is the only place of extracted values; the columns of
+`documents` repeat the effective ones for filters and figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from tgv_dagster.store.db import Connection
+from tgv_dagster.store.stages import LIVE
+from tgv_dagster.understand.evidence import Field, Finding, Origin, Span
+
+COLUMN_OF: dict[Field, str] = {
+    Field.DOC_TYPE: "doc_type",
+    Field.ENTITY: "entity",
+    Field.PROVIDER: "provider",
+    Field.DIRECTION: "direction",
+    Field.LANGUAGE: "language",
+    Field.PROJECT_CODE: "project_code",
+    Field.CONFIDENTIALITY_LEVEL: "confidentiality_level",
+    Field.AMOUNT_GROSS: "amount_gross",
+    Field.CURRENCY: "currency",
+    Field.INVOICE_DATE: "invoice_date",
+    Field.SERVICE_DATE: "service_date",
+    Field.DUE_DATE: "due_date",
+    Field.ACCOUNTING_PERIOD: "accounting_period",
+}
+"""Fields that stand as columns of `documents` too."""
+
+_STRENGTH = {Origin.HUMAN: 2, Origin.RULE: 1, Origin.MACHINE: 0}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredValue:
+    """One active value as stored; `text` None means checked and not there."""
+
+    field: Field
+    text: str | None
+    origin: Origin
+    confidence: float | None
+    rule_id: str | None
+
+
+def as_text(value: object) -> str | None:
+    """The stored form of a value: ISO dates, plain decimals, `true`/`false`."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return str(value)
+
+
+def write_values(
+    connection: Connection,
+    document_id: int,
+    findings: Iterable[Finding],
+    *,
+    set_by: str,
+    version: str,
+    generation: int = LIVE,
+    fields: Sequence[Field] | None = None,
+) -> None:
+    """Replace the machine and rule values of a document that this step owns.
+
+    `fields` limits the replacement to these fields (default: those of the findings). Human values
+    are never touched. In another generation the values are written beside, inactive.
+    """
+    rows = list(findings)
+    owned = sorted({*(fields or ()), *(f.field for f in rows)})
+    connection.execute(
+        "DELETE FROM document_values WHERE document_id = %s AND generation = %s"
+        " AND origin <> 'human' AND field = ANY (%s)",
+        (document_id, generation, [str(f) for f in owned]),
+    )
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            """
+            INSERT INTO document_values (document_id, field, value, checked_none, origin,
+                confidence, evidence, rule_id, set_by, version, generation, active)
+            VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+            """,
+            [
+                (
+                    document_id,
+                    f.field,
+                    as_text(f.value),
+                    f.checked_none,
+                    f.origin,
+                    f.confidence,
+                    _evidence(f.span, f.note),
+                    f.rule_id,
+                    set_by,
+                    version,
+                    generation,
+                    generation == LIVE,
+                )
+                for f in rows
+            ],
+        )
+
+
+def set_human_value(
+    connection: Connection, document_id: int, field: Field, value: object, *, by: str
+) -> None:
+    """Record what a person decided; it replaces that person's or another's earlier decision."""
+    connection.execute(
+        "UPDATE document_values SET active = false WHERE document_id = %s AND field = %s"
+        " AND origin = 'human' AND active",
+        (document_id, field),
+    )
+    connection.execute(
+        "INSERT INTO document_values (document_id, field, value, checked_none, origin,"
+        " confidence, set_by, version) VALUES (%s, %s, %s, %s, 'human', 1.0, %s, 'human')",
+        (document_id, field, as_text(value), value is None, by),
+    )
+
+
+def effective_values(connection: Connection, document_id: int) -> dict[Field, StoredValue]:
+    """The strongest active value of each field: human, then rule, then the surest machine."""
+    rows = connection.execute(
+        "SELECT field, value, origin, confidence, rule_id FROM document_values"
+        " WHERE document_id = %s AND active ORDER BY id",
+        (document_id,),
+    ).fetchall()
+    best: dict[Field, StoredValue] = {}
+    for field, text, origin, confidence, rule_id in rows:
+        value = StoredValue(Field(field), text, Origin(origin), confidence, rule_id)
+        current = best.get(value.field)
+        if current is None or _rank(value) > _rank(current):
+            best[value.field] = value
+    return best
+
+
+def show_on_document(connection: Connection, document_id: int) -> None:
+    """Copy the effective values into the columns of `documents` (one statement)."""
+    effective = effective_values(connection, document_id)
+    columns = {
+        COLUMN_OF[field]: value.text for field, value in effective.items() if field in COLUMN_OF
+    }
+    entity = effective.get(Field.ENTITY)
+    if entity is not None and entity.origin is Origin.HUMAN:
+        columns["entity_quelle"] = "human"
+    if not columns:
+        return
+    assignments = sql.SQL(", ").join(
+        sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in columns
+    )
+    connection.execute(
+        sql.SQL(
+            "UPDATE documents SET {}, version = version + 1, updated_at = now()"
+            " WHERE id = %(document_id)s"
+        ).format(assignments),
+        {**columns, "document_id": document_id},
+    )
+
+
+def _rank(value: StoredValue) -> tuple[int, float]:
+    return (_STRENGTH[value.origin], value.confidence or 0.0)
+
+
+def _evidence(span: Span | None, note: str) -> Jsonb | None:
+    facts: dict[str, object] = {}
+    if span is not None:
+        facts |= {"page": span.page, "start": span.start, "end": span.end}
+    if note:
+        facts["note"] = note
+    return Jsonb(facts) if facts else None
