@@ -1,0 +1,1 @@
+"""The console door: commands and how their answers look. Nothing here decides or writes rows."""

@@ -1,0 +1,88 @@
+"""What every command shares: opening the installation, the principal, clear errors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import typer
+from rich.console import Console
+
+from tgv_dagster.clarify.decisions import CaseClosed, CaseNotFound, NotAnswerable
+from tgv_dagster.installation import Installation
+from tgv_dagster.settings import Settings, SettingsError, load_settings
+from tgv_dagster.store.blobs import StoreError
+from tgv_dagster.store.db import Database, DatabaseFull, DatabaseUnavailable
+from tgv_dagster.store.embedded import EmbeddedServerError
+from tgv_dagster.store.migrate import SchemaError
+from tgv_dagster.store.organisation import SERVICE_LOGIN, OrganisationError
+from tgv_dagster.store.scope import Scope, ScopeError
+
+out = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+KNOWN_ERRORS = (
+    CaseClosed,
+    CaseNotFound,
+    DatabaseFull,
+    DatabaseUnavailable,
+    EmbeddedServerError,
+    NotAnswerable,
+    OrganisationError,
+    SchemaError,
+    ScopeError,
+    SettingsError,
+    StoreError,
+)
+
+AS_OPTION = typer.Option(
+    SERVICE_LOGIN,
+    "--as",
+    envvar="TGV_AS",
+    help="Login of the person on whose behalf this runs; decides what is visible.",
+)
+MANDANT_OPTION = typer.Option(None, "--mandant", help="Tenant, for a person with several.")
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Show what is wrong and what helps, instead of a trace; exit status 1."""
+    try:
+        yield
+    except KNOWN_ERRORS as error:
+        err.print(f"[red]{error}[/red]", markup=True)
+        raise typer.Exit(1) from error
+    except psycopg.OperationalError as error:
+        err.print(f"[red]The database stopped answering: {error}[/red]")
+        raise typer.Exit(1) from error
+
+
+@contextmanager
+def opened() -> Iterator[Installation]:
+    """The installation of this environment, closed afterwards."""
+    with clear_errors():
+        installation = Installation.open(load_settings())
+        try:
+            yield installation
+        finally:
+            installation.close()
+
+
+def settings() -> Settings:
+    """The settings, or a clear error."""
+    with clear_errors():
+        return load_settings()
+
+
+def scope_of(database: Database, login: str, mandant: str | None) -> Scope:
+    """The scope of the named principal at the console."""
+    return Scope.for_principal(database, login, mandant=mandant, source="console")
+
+
+def person_scope(database: Database, login: str, mandant: str | None) -> Scope:
+    """The scope of a person who decides; the service principal is no person (CLAR, ACT-05)."""
+    if login == SERVICE_LOGIN:
+        raise ScopeError("A decision carries a person's name: say --as LOGIN.")
+    return scope_of(database, login, mandant)
