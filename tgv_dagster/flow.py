@@ -6,12 +6,26 @@ step names the steps it follows. What a step does stands in its room, not here.
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tgv_dagster.arrive.folder import FolderGate, FolderSettings
+from tgv_dagster.arrive.gates import TakenStatus
+from tgv_dagster.arrive.mails import split_mails
+from tgv_dagster.deepen.deepening import deepen_documents
+from tgv_dagster.effect.dispatching import dispatch_documents
+from tgv_dagster.file.filing import file_documents
 from tgv_dagster.installation import Installation
-from tgv_dagster.store.pull import BatchReport
-from tgv_dagster.store.stages import Room
+from tgv_dagster.know.chunking import cut_chunks
+from tgv_dagster.know.embedding import embed_chunks
+from tgv_dagster.know.wording import index_words
+from tgv_dagster.store import ledger
+from tgv_dagster.store.pull import BatchReport, Problem
+from tgv_dagster.store.stages import Room, Stage
+from tgv_dagster.understand.entering import enter_documents
+from tgv_dagster.understand.extracting import extract_texts
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) of the running batch."""
@@ -26,3 +40,193 @@ class Step:
     says: str
     after: tuple[str, ...]
     run: Callable[[Installation, Progress | None], BatchReport]
+
+
+def take_folder(installation: Installation, progress: Progress | None = None) -> BatchReport:
+    """Take what rests in the watched folder (FLOW-05: raw first)."""
+    settings = installation.settings
+    gate = FolderGate(
+        installation.database,
+        installation.blobs,
+        FolderSettings(
+            settings.inbox_path,
+            stable_seconds=settings.stable_seconds,
+            move=settings.move_taken,
+            mandant=settings.inbox_mandant,
+            entity=settings.inbox_entity,
+        ),
+    )
+    settings.inbox_path.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    outcomes: Counter[str] = Counter()
+    problems: list[Problem] = []
+    for number, taken in enumerate(gate.take(settings.batch_size), start=1):
+        outcomes[str(taken.status)] += 1
+        if taken.status is TakenStatus.FAILED:
+            problems.append(Problem(taken.arrival_id or 0, str(taken.status), taken.reason))
+        if progress is not None:
+            progress(number, number)
+    return BatchReport(
+        stage=Stage.ARRIVE,
+        claimed=sum(outcomes.values()),
+        outcomes=dict(outcomes),
+        problems=tuple(problems),
+        seconds=time.monotonic() - started,
+    )
+
+
+def _split(installation: Installation, progress: Progress | None) -> BatchReport:
+    return split_mails(
+        installation.database,
+        installation.blobs,
+        limit=installation.settings.batch_size,
+        progress=progress,
+    )
+
+
+def _extract(installation: Installation, progress: Progress | None) -> BatchReport:
+    return extract_texts(
+        installation.database,
+        installation.blobs,
+        installation.extraction,
+        limit=installation.settings.batch_size,
+        progress=progress,
+    )
+
+
+def _enter(installation: Installation, progress: Progress | None) -> BatchReport:
+    return enter_documents(
+        installation.database,
+        installation.blobs,
+        limit=installation.settings.batch_size,
+        progress=progress,
+    )
+
+
+def _deepen(installation: Installation, progress: Progress | None) -> BatchReport:
+    return deepen_documents(
+        installation.database, limit=installation.settings.batch_size, progress=progress
+    )
+
+
+def _file(installation: Installation, progress: Progress | None) -> BatchReport:
+    return file_documents(
+        installation.database, limit=installation.settings.batch_size, progress=progress
+    )
+
+
+def _cut(installation: Installation, progress: Progress | None) -> BatchReport:
+    return cut_chunks(
+        installation.database, limit=installation.settings.batch_size, progress=progress
+    )
+
+
+def _embed(installation: Installation, progress: Progress | None) -> BatchReport:
+    return embed_chunks(
+        installation.database,
+        installation.embedder,
+        limit=installation.settings.batch_size,
+        progress=progress,
+    )
+
+
+def _words(installation: Installation, progress: Progress | None) -> BatchReport:
+    return index_words(
+        installation.database,
+        installation.words,
+        limit=installation.settings.batch_size,
+        progress=progress,
+    )
+
+
+def _dispatch(installation: Installation, progress: Progress | None) -> BatchReport:
+    return dispatch_documents(
+        installation.database, limit=installation.settings.batch_size, progress=progress
+    )
+
+
+STEPS: tuple[Step, ...] = (
+    Step(
+        "folder_arrivals",
+        Room.ARRIVE,
+        "Files from the watched folder, secured byte for byte before anything else happens.",
+        (),
+        take_folder,
+    ),
+    Step(
+        "mail_parts",
+        Room.ARRIVE,
+        "Whole mails taken apart: one arrival per document, every part in one listed outcome.",
+        ("folder_arrivals",),
+        _split,
+    ),
+    Step(
+        "extracted_texts",
+        Room.UNDERSTAND,
+        "Text of every arrival, page by page, with method and quality.",
+        ("folder_arrivals", "mail_parts"),
+        _extract,
+    ),
+    Step(
+        "documents",
+        Room.UNDERSTAND,
+        "Documents with type, entity, amounts and dates, each with source and confidence.",
+        ("extracted_texts",),
+        _enter,
+    ),
+    Step(
+        "document_details",
+        Room.DEEPEN,
+        "Mandatory fields per document kind, contract terms and deadlines with their derivation.",
+        ("documents",),
+        _deepen,
+    ),
+    Step(
+        "filed_documents",
+        Room.FILE,
+        "Compartment, level and project; what is not decided waits for a person.",
+        ("document_details",),
+        _file,
+    ),
+    Step(
+        "rag_chunks",
+        Room.KNOW,
+        "Chunks of the documents' text, each with all its walls.",
+        ("filed_documents",),
+        _cut,
+    ),
+    Step(
+        "chunk_vectors",
+        Room.KNOW,
+        "Vectors of the chunks' windows in the active space.",
+        ("rag_chunks",),
+        _embed,
+    ),
+    Step(
+        "word_index",
+        Room.KNOW,
+        "The Tantivy word index over the same chunks.",
+        ("rag_chunks",),
+        _words,
+    ),
+    Step(
+        "dispatched_documents",
+        Room.EFFECT,
+        "Finished documents handed to whoever works on with them.",
+        ("chunk_vectors", "word_index"),
+        _dispatch,
+    ),
+)
+
+
+def run_until_idle(installation: Installation, *, rounds: int = 1000) -> tuple[BatchReport, ...]:
+    """Run all steps until a round does nothing; the plain form that tests and repairs use."""
+    reports: list[BatchReport] = []
+    for _ in range(rounds):
+        done = [step.run(installation, None) for step in STEPS]
+        reports += done
+        with installation.database.worker() as connection:
+            due = ledger.any_due(connection)
+        if not due and not any(report.outcomes.get("taken") for report in done):
+            break
+    return tuple(reports)

@@ -37,6 +37,15 @@ class Settings(BaseSettings):
         "", description="Declared region of the blob store, e.g. 'de' or 'local' (RAW-13)."
     )
     inbox: Path | None = Field(None, description="Watched upload folder; default <home>/inbox.")
+    inbox_mandant: str | None = Field(
+        None, description="Tenant of files whose folder names none, e.g. in a private folder."
+    )
+    inbox_entity: str | None = Field(
+        None, description="Entity such files are put down to unless their content says otherwise."
+    )
+    move_taken: bool = Field(
+        True, description="Move taken files to processed/; false leaves them where they are."
+    )
     organisation: Path | None = Field(None, description="organisation.yaml to import at start.")
     shared_buffers_mb: int = Field(256, ge=16, description="Embedded Postgres buffer cache, MB.")
     stable_seconds: float = Field(

@@ -23,8 +23,9 @@ class Room(StrEnum):
 
 
 class Stage(StrEnum):
-    """Units of pulled work; each has rows in `flow_ledger`."""
+    """Units of work. All but `arrive` (gates look outside) have rows in `flow_ledger`."""
 
+    ARRIVE = "arrive"
     SPLIT = "split"
     EXTRACT = "extract"
     TRIAGE = "triage"
@@ -53,6 +54,7 @@ class StageInfo:
 
 
 STAGES: dict[Stage, StageInfo] = {
+    Stage.ARRIVE: StageInfo(Room.ARRIVE, Subject.ARRIVAL, ()),
     Stage.SPLIT: StageInfo(Room.ARRIVE, Subject.ARRIVAL, ()),
     Stage.EXTRACT: StageInfo(Room.UNDERSTAND, Subject.ARRIVAL, (Stage.TRIAGE,)),
     Stage.TRIAGE: StageInfo(Room.UNDERSTAND, Subject.ARRIVAL, ()),
