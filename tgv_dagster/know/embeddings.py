@@ -14,6 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tgv_dagster.store.tuning import P_MIN_SCORE
+
 Vectors = NDArray[np.float32]
 
 NO_CENTRING = "none"
@@ -71,7 +73,7 @@ MISTRAL_EMBED = EmbeddingSpace(
     "1",
     1024,
     max_score_floor=ScoreFloor(
-        0.78,
+        P_MIN_SCORE,
         condition="taken over from the former system's corpus of 3,200-character chunks",
         interim_until="a reranker",
     ),

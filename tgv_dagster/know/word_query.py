@@ -12,7 +12,7 @@ from tantivy import FieldType, Occur, Query
 from tgv_dagster.know.identifiers import IdTerm
 from tgv_dagster.know.queries import QueryTerms, QueryWord
 from tgv_dagster.know.word_model import HitFilters, IndexedAxis, WallTerms
-from tgv_dagster.know.word_schema import SCHEMA, seconds
+from tgv_dagster.know.word_schema import SCHEMA, microseconds
 from tgv_dagster.store.levels import STRICTEST_RANK
 
 _PLAIN_BOOST, _STEM_BOOST = 1.2, 1.0
@@ -79,7 +79,7 @@ def _wall_clauses(wall: WallTerms) -> list[tuple[Occur, Query]] | None:
         return None
     clauses = [
         _level_or_named(wall),
-        _or_named(_between("visible_from", None, seconds(wall.now)), wall.person),
+        _or_named(_between("visible_from", None, microseconds(wall.now)), wall.person),
         _term("restricted", False),
     ]
     if wall.mandant_id is not None:

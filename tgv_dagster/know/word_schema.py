@@ -7,7 +7,6 @@ walls. What does not belong here: queries (`word_query`) and files (`words`).
 import datetime as dt
 import hashlib
 import json
-import math
 from importlib.metadata import version
 
 import tantivy
@@ -18,7 +17,7 @@ from tgv_dagster.know.normalise import RULES_VERSION, index_texts
 from tgv_dagster.know.word_model import IndexedAxis, WordRow
 from tgv_dagster.store.levels import STRICTEST_RANK
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 TERMS = "terms"
 """Name of the tokenizer of every text field: the terms are made here and only split there."""
 
@@ -68,7 +67,7 @@ def row_digest(row: WordRow) -> int:
     """
     told = (
         row.chunk_id, row.document_id, row.mandant_id, row.entity, row.level_rank,
-        row.source_type, row.project_code, row.is_test, seconds(row.visible_from),
+        row.source_type, row.project_code, row.is_test, microseconds(row.visible_from),
         row.restricted, sorted(row.persons), sorted((d.axis, d.day.isoformat()) for d in row.dates),
         row.text,
     )  # fmt: skip
@@ -76,9 +75,12 @@ def row_digest(row: WordRow) -> int:
     return int.from_bytes(hashlib.blake2b(encoded, digest_size=8).digest()) >> 2
 
 
-def seconds(moment: dt.datetime | None) -> int:
-    """Whole seconds since 1970 of an aware moment; 0 stands for "from the start"."""
-    return 0 if moment is None else math.floor(moment.timestamp())
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+def microseconds(moment: dt.datetime | None) -> int:
+    """Microseconds since 1970 of an aware moment, as exact as the database; 0 = from the start."""
+    return 0 if moment is None else (moment - _EPOCH) // dt.timedelta(microseconds=1)
 
 
 def refusal(row: WordRow) -> str | None:
@@ -117,7 +119,7 @@ def document(row: WordRow) -> tantivy.Document:
     made.add_unsigned("level_rank", row.level_rank)
     made.add_boolean("is_test", row.is_test)
     made.add_boolean("restricted", row.restricted)
-    made.add_integer("visible_from", seconds(row.visible_from))
+    made.add_integer("visible_from", microseconds(row.visible_from))
     for date in row.dates:
         made.add_integer(date.axis, date.day.toordinal())
     return made
