@@ -55,6 +55,7 @@ class Settings(BaseSettings):
     workers: int = Field(2, ge=1, description="Extraction worker processes.")
     http_host: str = Field("127.0.0.1", description="Address of the HTTP service.")
     http_port: int = Field(8765, description="Port of the HTTP service.")
+    max_upload_mb: int = Field(2048, ge=1, description="Largest upload in one request, MiB.")
     ui_port: int = Field(3000, description="Port of the Dagster UI (loopback only).")
 
     @field_validator("home", "inbox", "organisation", mode="after")

@@ -64,7 +64,8 @@ class Origin:
     """Where the bytes came from, as facts; what does not apply is None.
 
     `path` is relative to the watched folder, `modified_at` the file's own time, `account`,
-    `mailbox`, `uidvalidity` and `uid` identify a mail, `message_id` is a hint only.
+    `mailbox`, `uidvalidity` and `uid` identify a mail, `message_id` is a hint only, `project_hint`
+    is the code of the project that the uploader named.
     """
 
     path: str | None = None
@@ -82,6 +83,7 @@ class Origin:
     legacy_number: str | None = None
     legacy_url: str | None = None
     raw_name: str | None = None
+    project_hint: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The facts that apply."""

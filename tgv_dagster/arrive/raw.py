@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 
 from tgv_dagster.arrive.gates import GateKind, NewArrival, Origin, PartRole, RawKind
 from tgv_dagster.store.blobs import BlobStore
-from tgv_dagster.store.blobs.errors import BlobMissing
+from tgv_dagster.store.blobs.errors import BlobMissing, ContentConflict
 from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.ledger import enqueue
 from tgv_dagster.store.organisation import INTAKE_BUCKET
@@ -97,8 +97,11 @@ def _write_manifest(
         return json.loads(blobs.read_sidecar(arrival.bucket, name))
     except BlobMissing:
         manifest = _manifest(arrival, sha256, size)
+    try:
         blobs.put_sidecar(arrival.bucket, name, json.dumps(manifest, sort_keys=True).encode())
-        return manifest
+    except ContentConflict:  # the same act is being saved by somebody else at this moment
+        return json.loads(blobs.read_sidecar(arrival.bucket, name))
+    return manifest
 
 
 def _manifest(arrival: NewArrival, sha256: str, size: int) -> dict[str, Any]:
