@@ -56,6 +56,10 @@ PASSAGES = [
     "Gebühren für die Kontoführung der Müller & Söhne KG, Bußgeldbescheid.",
     "IBAN DE89 3704 0044 0532 0130 00, Kundennummer 0012345.",
     "Sozialversicherungsnummer und Lohnsteuerbescheinigung der Beschäftigten.",
+    "El arrendador entrega la vivienda en buen estado.",
+    "Umowa najmu lokalu użytkowego, wypowiedzenie na piśmie.",
+    "ใบแจ้งหนี้เลขที่ ค่าเช่าสำนักงาน",
+    "किराया अनुबंध की अवधि",
 ]
 
 
@@ -92,10 +96,24 @@ PASSAGES = [
         ("Versicherungsnummer", 9),
         ("Lohnsteuer", 9),
         ("Steuerbescheinigung", 9),
+        ("arrendadores", 10),
+        ("wypowiedzenia umowy", 11),
+        ("ค่าเช่า", 12),
+        ("अनुबंध", 13),
     ],
 )
 def test_a_question_finds_its_passage_first(shelf: WordIndex, question: str, passage: int) -> None:
     assert found(shelf, question)[:1] == [passage]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["א" * 3_000, "😀" * 900, "x" * 100_000, "\0\ud800\u200d", "1" * 5_000, "a\u0301" * 2_000],
+)
+def test_wild_texts_are_indexed_beside_their_words(index: WordIndex, text: str) -> None:
+    fill(index, row(1, f"{text} Garage {text}"), row(2, ""))
+    assert found(index, "Garage") == [1]
+    assert index.count() == 2
 
 
 def test_a_day_without_year_finds_every_spelling(shelf: WordIndex) -> None:
