@@ -182,7 +182,7 @@ class _Page:
     label_ends: tuple[int, ...]
     nouns: tuple[Hit, ...]
     noun_ends: tuple[int, ...]
-    columns: dict[int, Hit]
+    columns: dict[int, tuple[Hit, float]]
     ranges: dict[int, int]
 
     @classmethod
@@ -255,9 +255,12 @@ def _range_verdict(opening: _Verdict, *, last: bool) -> _Verdict:
 
 def _own_verdict(page: _Page, index: int) -> _Verdict | None:
     if index in page.columns:
-        hit = page.columns[index]
-        return _Verdict((_role(hit),), 0.9, (hit.start, hit.end))
+        hit, weight = page.columns[index]
+        return _Verdict((_role(hit),), weight, (hit.start, hit.end))
     label = _label_before(page, index)
+    deadline = _payment_deadline(page, index)
+    if deadline is not None and (label is None or label.weight < deadline.weight):
+        return deadline
     noun = _noun_before(page, index)
     if label is not None and (noun is None or label.weight >= noun.weight):
         return label
@@ -348,6 +351,39 @@ def _noun_before(page: _Page, index: int) -> _Verdict | None:
     return _Verdict((DateRole.ISSUED,), 0.95, (noun.start, noun.end))
 
 
+_SENTENCE_REACH = 110
+_LINK_REACH = 26
+
+
+def _payment_deadline(page: _Page, index: int) -> _Verdict | None:
+    """ "… überweisen Sie … bis zum 16.03.2026": the last day to pay, told in a sentence."""
+    read = page.reads[index]
+    floor = page.reads[index - 1].span[1] if index else 0
+    begin = max(floor, read.span[0] - _LINK_REACH)
+    link = _deadline_link().search(page.folded[begin : read.span[0]])
+    if link is None:
+        return None
+    begin = max(0, read.span[0] - _SENTENCE_REACH)
+    ends = [match.end() for match in _SENTENCE_END.finditer(page.text, begin, read.span[0])]
+    sentence = page.folded[ends[-1] if ends else begin : read.span[0]]
+    if next(words.finder("date_labels", "paying").find(sentence), None) is None:
+        return None
+    if next(_discount_words().find(sentence), None) is not None:
+        return None
+    return _Verdict((DateRole.DUE,), 0.95, (read.span[0] - len(link.group()), read.span[0]))
+
+
+@cache
+def _deadline_link() -> re.Pattern[str]:
+    return _closing(words.phrases_by_key("date_labels", "deadlines")["until"], r"\s{1,2}$")
+
+
+@cache
+def _discount_words() -> words.PhraseFinder:
+    labels = words.phrases_by_key("date_labels", "roles")
+    return words.PhraseFinder({"discount": labels["discount"]})
+
+
 _DETOUR = re.compile(
     r"(?<!\w)(?:gemass|gemaess|laut|uber|ueber|fur|fuer|zu|zur|zum|wegen|selon|pour|relative|per|for"
     r"|regarding|secondo|по)(?!\w)"
@@ -416,21 +452,44 @@ def _range_word() -> re.Pattern[str]:
     return re.compile(rf"[\s,(]*(?:-|{options})[\s]*(?:zum|den|le|the|einschliesslich)?\s*")
 
 
+_STACK, _HEAD, _TABLE, _TABLE_GENERAL = 0.9, 0.9, 0.72, 0.5
+
+
 def _columns(
     text: str, folded: str, labels: tuple[Hit, ...], reads: tuple[ReadDate, ...]
-) -> dict[int, Hit]:
-    """Dates under a head line of labels, or stacked under as many stacked labels."""
+) -> dict[int, tuple[Hit, float]]:
+    """Dates under a head line of labels, or stacked under as many stacked labels.
+
+    Under the head of a table with other columns the dates are those of its rows, and weigh less.
+    """
     rows = _rows(text, labels, reads)
-    found: dict[int, Hit] = {}
+    found: dict[int, tuple[Hit, float]] = {}
     for position, row in enumerate(rows):
         if not row.labels or row.reads:
             continue
         below = rows[position + 1] if position + 1 < len(rows) else None
         if below and len(below.reads) == len(row.labels) and not below.labels:
-            found = dict(zip(below.reads, row.labels, strict=True)) | found
+            table = _has_other_words(folded, row)
+            pairs = zip(below.reads, row.labels, strict=True)
+            found = {read: (hit, _column_weight(hit, table)) for read, hit in pairs} | found
         else:
-            found = _stacked(folded, rows, position) | found
+            stacked = _stacked(folded, rows, position)
+            found = {read: (hit, _STACK) for read, hit in stacked.items()} | found
     return found
+
+
+def _column_weight(hit: Hit, table: bool) -> float:
+    if not table:
+        return _HEAD if hit.key != "issued_general" else 0.84
+    return _TABLE_GENERAL if hit.key == "issued_general" else _TABLE
+
+
+def _has_other_words(folded: str, row: _Row) -> bool:
+    """Whether a head line names more columns than its date labels."""
+    rest = folded[row.start : row.end]
+    for hit in row.labels:
+        rest = rest.replace(folded[hit.start : hit.end], " ", 1)
+    return any(character.isalpha() for character in rest)
 
 
 def _rows(text: str, labels: tuple[Hit, ...], reads: tuple[ReadDate, ...]) -> list[_Row]:

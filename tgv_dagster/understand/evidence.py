@@ -77,7 +77,6 @@ class OpenPointKind(StrEnum):
     CONFLICT = "conflict"
     LOW_CONFIDENCE = "low_confidence"
     SENSITIVE = "sensitive"
-    MISSING = "missing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -491,7 +491,8 @@ def _currency(mentions: tuple[AmountMention, ...], candidates: list[_Candidate])
 
 
 _STATED = re.compile(
-    r"(?:waehrung|wahrung|currency|devise|valuta|monnaie|prices in|preise in|montants en)"
+    r"(?:waehrung|wahrung|currency|devise|valuta|monnaie|prices in|preise in|montants en"
+    r"|betrag|montant|amount|importo|preis|summe)"
     r"\W{1,6}(eur|euro|usd|us dollars|gbp|chf)(?!\w)"
 )
 _STATED_CODES = {"euro": "EUR", "us dollars": "USD"}

@@ -1,0 +1,499 @@
+"""Parties: who stands on which side of a document, and how the other side is called.
+
+Here belong the layout signs (labels, address blocks, sender lines, footers) that tell supplier
+from bill-to, and the search for company names. Which own entity follows from them is decided in
+`entity`; contacts are another room's matter and only get the mentions.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+
+from tgv_dagster.understand import words
+from tgv_dagster.understand.amounts import Offsets
+from tgv_dagster.understand.identifiers import Identifier, IdentifierKind
+from tgv_dagster.understand.vocabulary import IDENTIFYING, EntityMatch, MatchKind
+
+
+class PartyRole(StrEnum):
+    """Sides of a document."""
+
+    SUPPLIER = "supplier"
+    BILL_TO = "bill_to"
+    SHIP_TO = "ship_to"
+    MENTIONED = "mentioned"
+
+
+@dataclass(frozen=True, slots=True)
+class PartyMention:
+    """A person or company named by a document, as written, with its role."""
+
+    role: PartyRole
+    name: str
+    email: str | None = None
+    iban: str | None = None
+    vat_id: str | None = None
+    country: str | None = None
+    source_kind: str = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class EntityEvidence:
+    """All signs for one own entity: how surely it is here, and on which side.
+
+    `presence` is 0..1; the three sides are weights of the signs, comparable among entities.
+    """
+
+    slug: str
+    presence: float
+    bill_to: float
+    supplier: float
+    ship_to: float
+    span: Offsets
+    kinds: frozenset[MatchKind]
+
+    @property
+    def identified(self) -> bool:
+        """Whether a number that belongs to nobody else names the entity."""
+        return bool(self.kinds & IDENTIFYING)
+
+
+@dataclass(frozen=True, slots=True)
+class CompanyName:
+    """A company or office named in a text, with the weight of what makes it the supplier."""
+
+    name: str
+    span: Offsets
+    weight: float
+
+
+# --- layout --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A stretch of a line between column gaps."""
+
+    start: int
+    end: int
+    line: int
+    first: bool
+
+
+_CELL = re.compile(r"[^\s](?:[^\n\t\f]*?)(?=[ \u00a0]{2,}|\t|\n|\f|$)", re.MULTILINE)
+_POSTCODE = re.compile(
+    r"(?:^|[,·•|] ?|(?<=\s))(?:[A-Z]{1,2}[ -]{1,3})?[0-9]{4,6} [A-ZÄÖÜÉÈА-Я][\w.' -]{2,}"
+    r"|[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}(?!\w)|[A-Z]{2} [0-9]{5}(?![0-9])"
+)
+_SENDER_LINE = re.compile(r"[·•|]| - | – ")
+_CONTACT = re.compile(
+    r"@|www\.|(?:tel|fon|fax)\b|\+[0-9]{2}|iban|bic|\bhr[ab]\b|rcs|siret|ust-?id", re.IGNORECASE
+)
+
+
+class Layout:
+    """A text cut into lines and cells, with the labels of the sides on them."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.folded = words.fold(text)
+        self.line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
+        self.cells = self._cells()
+        self._cell_starts = [cell.start for cell in self.cells]
+        self._labels = self._side_labels()
+        self._marks = {
+            self.line_of(hit.start)
+            for hit in words.finder("parties", "sender_marks").find(self.folded)
+        }
+
+    def line_of(self, position: int) -> int:
+        """Index of the line of a place."""
+        return bisect_right(self.line_starts, position) - 1
+
+    def line_text(self, line: int) -> str:
+        """A line without its end; empty beyond the text."""
+        if not 0 <= line < len(self.line_starts):
+            return ""
+        end = self.line_starts[line + 1] if line + 1 < len(self.line_starts) else len(self.text)
+        return self.text[self.line_starts[line] : end].rstrip("\n\r")
+
+    def cell_at(self, position: int) -> _Cell | None:
+        """The cell around a place."""
+        index = bisect_right(self._cell_starts, position) - 1
+        return self.cells[index] if index >= 0 else None
+
+    def is_marked(self, line: int, reach: int) -> bool:
+        """Whether a word or number of a sender's data stands within `reach` lines."""
+        return any(
+            near in self._marks or _CONTACT.search(self.line_text(near)) is not None
+            for near in range(line - reach, line + reach + 1)
+        )
+
+    def side_label(self, position: int) -> PartyRole | None:
+        """The side whose label governs a place: in front on its line, or at most five lines up.
+
+        A head line that names two sides governs nobody, for its columns are not known here.
+        """
+        line = self.line_of(position)
+        for above in range(line, max(-1, line - 6), -1):
+            labels = self._labels.get(above, [])
+            before = [label for label in labels if above < line or label[1] <= position]
+            if before:
+                sides = {label[0] for label in before}
+                return before[-1][0] if len(sides) == 1 or above == line else None
+            if above < line - 1 and not self.line_text(above).strip():
+                return None
+        return None
+
+    def foreign_bill_to(self, matches: Iterable[EntityMatch]) -> str | None:
+        """The name under a bill-to label where no own entity stands within four lines."""
+        known = {self.line_of(match.span[0]) for match in matches}
+        for line, labels in sorted(self._labels.items()):
+            if len(labels) != 1 or labels[0][0] is not PartyRole.BILL_TO:
+                continue
+            if any(line <= own <= line + 4 for own in known):
+                return None
+            rest = self.text[labels[0][1] : self.line_starts[line] + len(self.line_text(line))]
+            for candidate in (rest, self.line_text(line + 1), self.line_text(line + 2)):
+                name = candidate.strip(" :*-\t")
+                if len(name) > 2 and name[0].isupper() and not name[0].isdigit():
+                    return name
+        return None
+
+    def _cells(self) -> list[_Cell]:
+        cells: list[_Cell] = []
+        for match in _CELL.finditer(self.text):
+            line = self.line_of(match.start())
+            first = not cells or cells[-1].line != line
+            cells.append(_Cell(match.start(), match.end(), line, first))
+        return cells
+
+    def _side_labels(self) -> dict[int, list[tuple[PartyRole, int]]]:
+        """Labels per line: side and where the label ends."""
+        sides = {
+            "buyer": PartyRole.BILL_TO,
+            "seller": PartyRole.SUPPLIER,
+            "ship_to": PartyRole.SHIP_TO,
+        }
+        found: dict[int, list[tuple[PartyRole, int]]] = {}
+        for hit in words.finder("parties", "labels").find(self.folded):
+            line = self.line_of(hit.start)
+            cell = self.cell_at(hit.start)
+            opens = cell is not None and not self.text[cell.start : hit.start].strip(
+                " *#-•0123456789."
+            )
+            behind = self.text[hit.end : hit.end + 2]
+            closes = behind[:1] in ("", ":", "\n", "\r") or behind.startswith((" :", "  "))
+            long_enough = hit.end - hit.start >= 7 and " " in self.folded[hit.start : hit.end]
+            if opens and (closes or long_enough):
+                found.setdefault(line, []).append((sides[hit.key], hit.end))
+        return found
+
+
+# --- evidence for own entities -------------------------------------------------------------------
+
+_PRESENCE = {
+    MatchKind.VAT_ID: 0.97,
+    MatchKind.IBAN: 0.95,
+    MatchKind.REGISTER_NO: 0.95,
+    MatchKind.SIREN: 0.96,
+    MatchKind.LEGAL_NAME: 0.92,
+    MatchKind.ALIAS: 0.85,
+    MatchKind.EMAIL_DOMAIN: 0.6,
+    MatchKind.ADDRESS: 0.5,
+}
+_EMBEDDED_PRESENCE = 0.35
+_SHORT_ALIAS_PRESENCE = 0.6
+_LABEL, _BLOCK, _SENDER, _FOOTER, _MARKED, _CUSTOMER = 3.0, 1.5, 2.0, 0.8, 1.2, 3.0
+_NAMED = 2.6
+
+
+def entity_evidence(layout: Layout, matches: tuple[EntityMatch, ...]) -> tuple[EntityEvidence, ...]:
+    """Signs per own entity, strongest presence first."""
+    by_slug: dict[str, list[EntityMatch]] = {}
+    for match in matches:
+        by_slug.setdefault(match.slug, []).append(match)
+    found = [_evidence_of(layout, slug, own) for slug, own in by_slug.items()]
+    return tuple(sorted(found, key=lambda e: (-e.presence, e.slug)))
+
+
+def _evidence_of(layout: Layout, slug: str, matches: list[EntityMatch]) -> EntityEvidence:
+    best_by_kind: dict[MatchKind, float] = {}
+    sides = {PartyRole.BILL_TO: 0.0, PartyRole.SUPPLIER: 0.0, PartyRole.SHIP_TO: 0.0}
+    for match in matches:
+        presence = _presence(match)
+        best_by_kind[match.kind] = max(best_by_kind.get(match.kind, 0.0), presence)
+        if match.embedded:
+            continue
+        for side, weight in _sides(layout, match):
+            sides[side] = max(sides[side], weight) + 0.2 * min(sides[side], weight)
+    presence = 1.0
+    for value in best_by_kind.values():
+        presence *= 1 - value
+    first = max(matches, key=lambda match: (_presence(match), -match.span[0]))
+    solid = frozenset(match.kind for match in matches if not match.embedded)
+    return EntityEvidence(
+        slug=slug,
+        presence=round(min(0.99, 1 - presence), 3),
+        bill_to=round(sides[PartyRole.BILL_TO], 2),
+        supplier=round(sides[PartyRole.SUPPLIER], 2),
+        ship_to=round(sides[PartyRole.SHIP_TO], 2),
+        span=first.span,
+        kinds=solid,
+    )
+
+
+def _presence(match: EntityMatch) -> float:
+    if match.embedded:
+        return _EMBEDDED_PRESENCE
+    if match.kind is MatchKind.ALIAS and len(match.raw.split()) == 1:
+        return _SHORT_ALIAS_PRESENCE
+    return _PRESENCE[match.kind]
+
+
+def _sides(layout: Layout, match: EntityMatch) -> Iterator[tuple[PartyRole, float]]:
+    start = match.span[0]
+    line = layout.line_of(start)
+    label = layout.side_label(start)
+    if label is not None:
+        yield label, _LABEL
+    if match.kind in IDENTIFYING:
+        yield _side_of_number(layout, match, label)
+        return
+    text = layout.line_text(line)
+    if match.kind is MatchKind.EMAIL_DOMAIN:
+        yield PartyRole.SUPPLIER, 0.4
+        return
+    if _SENDER_LINE.search(text) and _POSTCODE.search(_cell_text(layout, start)):
+        yield PartyRole.SUPPLIER, _SENDER
+        return
+    if match.kind is MatchKind.ADDRESS or label is not None:
+        return
+    named = _named_side(layout, match.span[1])
+    if named is not None:
+        yield named, _NAMED
+    block = _address_block(layout, start)
+    if block and not layout.is_marked(line, 1):
+        yield PartyRole.BILL_TO, _BLOCK
+    elif layout.is_marked(line, 2):
+        yield PartyRole.SUPPLIER, _MARKED
+    if line >= len(layout.line_starts) - 6 and len(layout.line_starts) > 12:
+        yield PartyRole.SUPPLIER, _FOOTER
+
+
+_SIDE_WORDS = {"buyer": PartyRole.BILL_TO, "seller": PartyRole.SUPPLIER}
+_PARTY_END = re.compile(r"\n[ \t]*\n|\n[ \t–-]*(?:und|et|and|e)\b|[.;](?=\s)|[–-] ?nachfolgend")
+_QUOTED = re.compile(r"[(„“\"«,–-]\s?(?:als |der |die |le |la |the |il |nachfolgend |ci-après )?$")
+
+
+def _named_side(layout: Layout, position: int) -> PartyRole | None:
+    """The side that a contract gives a party behind its name: "… GmbH, Mieter" or "(Kunde)"."""
+    behind = layout.folded[position : position + 200]
+    end = _PARTY_END.search(behind)
+    reach = behind[: end.start() + 40] if end is not None else behind
+    for hit in words.finder("parties", "labels").find(reach):
+        if hit.key in _SIDE_WORDS and _QUOTED.search(reach[: hit.start]):
+            return _SIDE_WORDS[hit.key]
+    return None
+
+
+def _cell_text(layout: Layout, position: int) -> str:
+    cell = layout.cell_at(position)
+    return "" if cell is None else layout.text[cell.start : cell.end]
+
+
+def _side_of_number(
+    layout: Layout, match: EntityMatch, label: PartyRole | None
+) -> tuple[PartyRole, float]:
+    """Numbers stand beside the sender unless a word gives them to the customer."""
+    begin = max(0, match.span[0] - 90)
+    before = layout.folded[begin : match.span[0]]
+    customer = next(words.finder("parties", "customer_numbers").find(before), None)
+    if customer is not None:
+        return PartyRole.BILL_TO, _CUSTOMER
+    if label is not None:
+        return label, 1.0
+    if _CUSTOMER_NEAR.search(before):
+        return PartyRole.BILL_TO, 1.6
+    return PartyRole.SUPPLIER, 1.6 if match.kind is MatchKind.IBAN else 1.2
+
+
+_CUSTOMER_NEAR = re.compile(r"kundennummer|kunden-?nr|customer|client|cliente|kunde\b|klant")
+
+
+def _address_block(layout: Layout, position: int) -> bool:
+    """Whether a postcode line follows within four lines, in the cells below the name."""
+    cell = layout.cell_at(position)
+    if cell is None or _POSTCODE.search(layout.text[cell.start : cell.end]):
+        return False
+    column = cell.start - layout.line_starts[cell.line]
+    for line in range(cell.line + 1, cell.line + 6):
+        text = layout.line_text(line)
+        part = text[column:] if column and len(text) > column else text
+        part = re.split(r" {2,}|\t", part.strip())[0]
+        if not part.strip():
+            return False
+        if _POSTCODE.match(part.strip()):
+            return True
+        if _CONTACT.search(part):
+            return False
+    return False
+
+
+# --- company names -------------------------------------------------------------------------------
+
+_CONNECTORS = frozenset(
+    [
+        *("de", "du", "des", "d'", "la", "le", "les", "l'", "et", "und", "&", "+", "of", "the"),
+        *("di", "della", "e", "van", "von", "der", "den", "für", "y", "mit"),
+    ]
+)
+_STOPS = re.compile(r"[·•|:;()„“\"»«\t]|,(?! ?(?:Inc|Ltd|LLC|S\.))| {2,}| [-–—] ")
+_CYRILLIC = re.compile(r"(?<!\w)(?:ООО|ОАО|ЗАО|ПАО|АО|ТОО|ИП)\s+«[^»\n]{2,60}»")
+_NAME_LIMIT = 7
+
+
+@cache
+def _legal_form() -> re.Pattern[str]:
+    forms = words.phrases_by_key("parties", "legal_forms")["form"]
+    options = "|".join(
+        re.escape(form).replace(r"\ ", r"\s?") for form in sorted(set(forms), key=len, reverse=True)
+    )
+    return re.compile(rf"(?<![\w.])(?:{options})(?![\w])(?!\.\w)|(?<=\s)b\.v\.(?!\w)")
+
+
+def company_names(
+    layout: Layout,
+    own_spans: tuple[Offsets, ...],
+    identifiers: tuple[Identifier, ...],
+    sender_domain: str,
+) -> tuple[CompanyName, ...]:
+    """Names of companies and offices that are none of ours, the likeliest supplier first."""
+    weights: dict[str, CompanyName] = {}
+    counts: dict[str, int] = {}
+    domains = {i.value for i in identifiers if i.kind is IdentifierKind.DOMAIN}
+    domains |= {i.value.rpartition("@")[2] for i in identifiers if i.kind is IdentifierKind.EMAIL}
+    if sender_domain:
+        domains.add(sender_domain)
+    for name, span, base in _names(layout):
+        if any(span[0] < end and start < span[1] for start, end in own_spans):
+            continue
+        key = _name_key(name)
+        counts[key] = counts.get(key, 0) + 1
+        weight = base + _supplier_weight(layout, span) + _domain_weight(name, domains)
+        known = weights.get(key)
+        if known is None or weight > known.weight:
+            weights[key] = CompanyName(name, span, weight)
+    ranked = [
+        CompanyName(found.name, found.span, found.weight + 0.8 * (min(counts[key], 3) - 1))
+        for key, found in weights.items()
+    ]
+    return tuple(sorted(ranked, key=lambda found: (-found.weight, found.span)))
+
+
+def _name_key(name: str) -> str:
+    return re.sub(r"[^\w]", "", words.fold(name))
+
+
+def _names(layout: Layout) -> Iterator[tuple[str, Offsets, float]]:
+    for match in _legal_form().finditer(layout.text):
+        span = _extend_left(layout, match.start(), match.end())
+        if span is not None:
+            yield layout.text[slice(*span)].strip(), span, 0.5
+    for match in _CYRILLIC.finditer(layout.text):
+        yield match.group(), match.span(), 0.5
+    for hit in words.finder("parties", "offices").find(layout.folded):
+        cell = layout.cell_at(hit.start)
+        if cell is None or layout.text[cell.start : hit.start].strip() or cell.line > 14:
+            continue
+        end = _office_end(layout, hit.end, cell.end)
+        if end - hit.start <= 60:
+            yield layout.text[hit.start : end].strip(" ,."), (hit.start, end), 1.0
+    yield from _letterhead(layout)
+
+
+def _extend_left(layout: Layout, start: int, end: int) -> Offsets | None:
+    """The words in front of a legal form that belong to the name."""
+    line_start = layout.line_starts[layout.line_of(start)]
+    head = layout.text[line_start:start]
+    stops = [match.end() for match in _STOPS.finditer(head)]
+    head_start = line_start + (stops[-1] if stops else 0)
+    tokens = [
+        (head_start + m.start(), m.group())
+        for m in re.finditer(r"\S+", layout.text[head_start:start])
+    ]
+    begin: int | None = None
+    for position, token in reversed(tokens[-_NAME_LIMIT:]):
+        plain = token.strip(",")
+        capital = plain[:1].isupper() or plain[:1].isdigit() or "." in plain[1:-1] or "-" in plain
+        if capital and not _is_label_word(plain):
+            begin = position
+        elif plain.lower() not in _CONNECTORS:
+            break
+    return None if begin is None else (begin, end)
+
+
+def _is_label_word(token: str) -> bool:
+    return next(words.finder("parties", "before_name").find(words.fold(token)), None) is not None
+
+
+def _office_end(layout: Layout, start: int, cell_end: int) -> int:
+    match = re.compile(r"[·•|,;:()]| - | – ").search(layout.text, start, cell_end)
+    return match.start() if match is not None else cell_end
+
+
+_NAME_LINE = re.compile(
+    r"[A-ZÄÖÜÉ][\w.&'’-]*(?: (?:[A-ZÄÖÜÉ&][\w.&'’-]*|de|du|des|et|und|di|della|la|van|von)){0,5}"
+)
+
+
+def _letterhead(layout: Layout) -> Iterator[tuple[str, Offsets, float]]:
+    """A name without legal form in the sender line or on the first line."""
+    for cell in layout.cells[:14]:
+        text = layout.text[cell.start : cell.end]
+        if _SENDER_LINE.search(text) and _POSTCODE.search(text):
+            name = _SENDER_LINE.split(text)[0].strip()
+            if _NAME_LINE.fullmatch(name):
+                yield name, (cell.start, cell.start + len(name)), 0.6
+    first = layout.cells[0] if layout.cells else None
+    if first is not None:
+        name = layout.text[first.start : first.end].strip()
+        titled = next(words.finder("doctypes", "title").find(words.fold(name)), None)
+        if titled is None and len(name) <= 50 and _NAME_LINE.fullmatch(name):
+            yield name, (first.start, first.end), 0.2
+
+
+def _supplier_weight(layout: Layout, span: Offsets) -> float:
+    line = layout.line_of(span[0])
+    label = layout.side_label(span[0])
+    if label is PartyRole.SUPPLIER:
+        return 3.0
+    if label in (PartyRole.BILL_TO, PartyRole.SHIP_TO):
+        return -4.0
+    weight = 0.0
+    if _SENDER_LINE.search(layout.line_text(line)) and _POSTCODE.search(
+        _cell_text(layout, span[0])
+    ):
+        weight += 2.0
+    elif _address_block(layout, span[0]) and not layout.is_marked(line, 1):
+        weight -= 1.5
+    if layout.is_marked(line, 2):
+        weight += 1.2
+    if line <= 2:
+        weight += 1.5
+    return weight
+
+
+def _domain_weight(name: str, domains: set[str]) -> float:
+    """More when the name's first long word is in a mail or web domain of the document."""
+    tokens = [_name_key(token) for token in name.split()]
+    long_tokens = [token for token in tokens if len(token) >= 4][:2]
+    hit = any(
+        token in re.sub(r"[^a-z0-9]", "", domain) for token in long_tokens for domain in domains
+    )
+    return 1.5 if hit else 0.0

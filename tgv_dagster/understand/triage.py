@@ -1,0 +1,721 @@
+"""Triage: WHAT a document is and whose, from its text and what is known of its way (TRI-01).
+
+Here belongs the order of the deterministic steps: rules, language, identifiers, kind, entity,
+provider, amounts, dates, level, project, learned rules. Each step stands in its own module. What a
+document means, and who is responsible next, is decided by the specialists of the room deepen
+(TRI-03, TRI-15). Below its threshold a value is not stated but asked.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from functools import partial
+
+from tgv_dagster.store.levels import Level
+from tgv_dagster.understand import (
+    amounts,
+    choosing,
+    confidentiality,
+    dates,
+    doctypes,
+    entity,
+    identifiers,
+    language,
+    parties,
+    rules,
+    totals,
+    vocabulary,
+)
+from tgv_dagster.understand.doctypes import BOOKING_KINDS, DocType, TypeFacts, TypeVerdict
+from tgv_dagster.understand.einvoice_model import EInvoice
+from tgv_dagster.understand.entity import (
+    ContentVerdict,
+    Direction,
+    EntityHint,
+    EntityThresholds,
+    EntityVerdict,
+    Intent,
+)
+from tgv_dagster.understand.evidence import (
+    EntityOrigin,
+    Field,
+    Finding,
+    OpenPoint,
+    OpenPointKind,
+    Origin,
+    PageMap,
+    Span,
+    TuningValue,
+)
+from tgv_dagster.understand.identifiers import Identifier, IdentifierKind
+from tgv_dagster.understand.language import LanguageVerdict
+from tgv_dagster.understand.parties import CompanyName, Layout, PartyMention, PartyRole
+from tgv_dagster.understand.rules import RoutingDecision, Rule, RuleItem
+from tgv_dagster.understand.vocabulary import EntityMatch, Vocabulary
+
+
+def _untested(name: str, value: float) -> TuningValue:
+    return TuningValue(name, value, "understanding", date(2026, 11, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Least confidence per decision, each with owner and date of measurement (VAL-01)."""
+
+    doc_type: TuningValue = field(default_factory=partial(_untested, "triage.least.doc_type", 0.8))
+    entity: TuningValue = field(default_factory=partial(_untested, "triage.least.entity", 0.8))
+    provider: TuningValue = field(default_factory=partial(_untested, "triage.least.provider", 0.8))
+    amounts: TuningValue = field(default_factory=partial(_untested, "triage.least.amounts", 0.8))
+    dates: TuningValue = field(default_factory=partial(_untested, "triage.least.dates", 0.75))
+    numbers: TuningValue = field(default_factory=partial(_untested, "triage.least.numbers", 0.8))
+    language: TuningValue = field(default_factory=partial(_untested, "triage.least.language", 0.5))
+    project: TuningValue = field(default_factory=partial(_untested, "triage.least.project", 0.8))
+    folder_hint: TuningValue = field(
+        default_factory=partial(_untested, "triage.worth.folder_hint", 0.8)
+    )
+    mailbox_hint: TuningValue = field(
+        default_factory=partial(_untested, "triage.worth.mailbox_hint", 0.4)
+    )
+    stated_by_person: TuningValue = field(
+        default_factory=partial(_untested, "triage.worth.note_of_person", 0.9)
+    )
+
+    def for_entity(self) -> EntityThresholds:
+        """The part the entity decision needs."""
+        return EntityThresholds(
+            self.entity.value,
+            self.folder_hint.value,
+            self.mailbox_hint.value,
+            self.stated_by_person.value,
+        )
+
+
+DEFAULT_THRESHOLDS = Thresholds()
+
+
+@dataclass(frozen=True, slots=True)
+class MailFacts:
+    """Facts of the mail around a document; the sender is a hint of the lowest rank."""
+
+    subject: str = ""
+    sender: str = ""
+    headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TriageInput:
+    """Everything triage may look at; offsets of findings refer to `pages` (NFC text).
+
+    `mandant_id` is the tenant of the gate where it has one: a wall the vocabulary does not cross.
+    `rules` are routing rules in order, `learned` the approved rules of the learning loop.
+    """
+
+    pages: tuple[str, ...]
+    vocabulary: Vocabulary
+    languages: tuple[str, ...] = ("de", "fr", "en", "it", "ru")
+    file_name: str = ""
+    media_type: str = ""
+    gate: str = ""
+    folder: str = ""
+    is_mail_body: bool = False
+    mail: MailFacts = field(default_factory=MailFacts)
+    einvoice: EInvoice | None = None
+    intent_text: str = ""
+    hint: EntityHint | None = None
+    mandant_id: int | None = None
+    rules: tuple[Rule, ...] = ()
+    learned: tuple[Rule, ...] = ()
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
+
+
+class Outcome(StrEnum):
+    """Ends of triage: decided as far as possible, or stopped by a rule."""
+
+    TRIAGED = "triaged"
+    BLOCKED = "blocked"
+
+
+@dataclass(frozen=True, slots=True)
+class TriageResult:
+    """The statements about a document and the questions that remain (TRI-10).
+
+    `doc_type` is UNKNOWN and `entity_slug` None where nothing is sure enough. `matched_rules`
+    names every rule that took part.
+    """
+
+    outcome: Outcome
+    doc_type: DocType
+    entity_slug: str | None
+    entity_quelle: EntityOrigin | None
+    mandant_id: int | None
+    direction: Direction | None
+    provider: str | None
+    project_code: str | None
+    language: str | None
+    confidentiality_level: Level
+    findings: tuple[Finding, ...]
+    open_points: tuple[OpenPoint, ...]
+    mentions: tuple[PartyMention, ...] = ()
+    blocked_by: str | None = None
+    matched_rules: tuple[str, ...] = ()
+
+    def finding(self, name: Field) -> Finding | None:
+        """The finding of a field, None when it is not stated."""
+        return next((found for found in self.findings if found.field is name), None)
+
+
+def triage(item: TriageInput) -> TriageResult:
+    """Run the cascade over one document. Pure; linear in the length of its text."""
+    routing = rules.decide(item.rules, _rule_item(item))
+    if routing.blocked_by is not None:
+        return _blocked(routing)
+    read = _Reading.of(item, routing)
+    drafts = [
+        _state_language(read),
+        _state_type(read),
+        _state_entity(read),
+        _state_provider(read),
+        _state_values(read),
+        _state_level(read),
+        _state_project(read),
+    ]
+    findings = [finding for draft in drafts for finding in draft[0]]
+    points = [point for draft in drafts for point in draft[1]]
+    learned = rules.decide(item.learned, _learned_item(read))
+    findings = _with_learned(findings, learned)
+    return _result(read, findings, points, learned)
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The document read once: every later step looks only at this."""
+
+    item: TriageInput
+    vocabulary: Vocabulary
+    pages: PageMap
+    routing: RoutingDecision
+    language: LanguageVerdict
+    country: str | None
+    identifiers: tuple[Identifier, ...]
+    totals: totals.Totals
+    layout: Layout
+    matches: tuple[EntityMatch, ...]
+    kind: TypeVerdict
+    doc_type: DocType
+    intent: Intent
+    content: ContentVerdict
+    entity: EntityVerdict
+    companies: tuple[CompanyName, ...]
+
+    @classmethod
+    def of(cls, item: TriageInput, routing: RoutingDecision) -> _Reading:
+        known = item.vocabulary
+        if item.mandant_id is not None:
+            known = known.narrowed(item.mandant_id)
+        pages = PageMap(item.pages)
+        text = pages.text
+        spoken = language.detect(text, item.languages)
+        found = identifiers.find(text, spoken.language)
+        read_totals = totals.read(text, spoken.language)
+        layout = Layout(text)
+        matches = vocabulary.find_matches(known, text, found)
+        kind = _kind(item, text, found, read_totals)
+        doc_type = kind.doc_type
+        if kind.confidence < item.thresholds.doc_type.value:
+            doc_type = DocType.UNKNOWN
+        content = _content(item, known, layout, matches, kind.doc_type)
+        intent = entity.read_intent(known, item.intent_text)
+        settled = entity.settle(
+            content,
+            vocabulary=known,
+            assigned=routing.assigned(Field.ENTITY),
+            intent=_with_entity_of_project(known, intent),
+            hint=item.hint,
+            thresholds=item.thresholds.for_entity(),
+        )
+        companies = parties.company_names(
+            layout,
+            tuple(match.span for match in matches if not match.embedded),
+            found,
+            item.mail.sender.rpartition("@")[2].rstrip("> "),
+        )
+        return cls(
+            item=item,
+            vocabulary=known,
+            pages=pages,
+            routing=routing,
+            language=spoken,
+            country=_country(text, found),
+            identifiers=found,
+            totals=read_totals,
+            layout=layout,
+            matches=matches,
+            kind=kind,
+            doc_type=doc_type,
+            intent=intent,
+            content=content,
+            entity=settled,
+            companies=companies,
+        )
+
+    def span(self, offsets: amounts.Offsets | None) -> Span | None:
+        """Page and offsets of a place in the joined text."""
+        return None if offsets is None else self.pages.span(*offsets)
+
+
+def _kind(
+    item: TriageInput, text: str, found: tuple[Identifier, ...], read_totals: totals.Totals
+) -> TypeVerdict:
+    """The kind by the e-invoice's type code, else by format and words."""
+    if item.einvoice is not None:
+        kind = DocType.CREDIT_NOTE if item.einvoice.is_credit_note else DocType.INVOICE
+        return TypeVerdict(kind, 0.99, None, "type.einvoice")
+    numbered = any(
+        identifier.kind is IdentifierKind.INVOICE_NO and identifier.labelled for identifier in found
+    )
+    facts = TypeFacts(
+        media_type=item.media_type,
+        file_name=item.file_name,
+        subject=item.mail.subject,
+        is_mail_body=item.is_mail_body,
+        is_bulk_mail=any(h.casefold() == "list-unsubscribe" for h in item.mail.headers),
+        has_totals=read_totals.gross is not None,
+        has_invoice_number=numbered,
+    )
+    return doctypes.classify(text, facts)
+
+
+def _content(
+    item: TriageInput,
+    known: Vocabulary,
+    layout: Layout,
+    matches: tuple[EntityMatch, ...],
+    doc_type: DocType,
+) -> ContentVerdict:
+    if item.einvoice is not None:
+        structured = entity.by_einvoice(known, item.einvoice)
+        if structured is not None:
+            return structured
+    evidence = parties.entity_evidence(layout, matches)
+    return entity.by_content(evidence, doc_type, layout.foreign_bill_to(matches))
+
+
+def _with_entity_of_project(known: Vocabulary, intent: Intent) -> Intent:
+    """A note that names only a project names the entity of that project."""
+    if intent.entities or not intent.projects:
+        return intent
+    owners = {p.entity_slug for p in known.projects if p.project_code in intent.projects}
+    return Intent(tuple(sorted(owners)), intent.projects)
+
+
+_UNITED_STATES = re.compile(
+    r"(?<!\w)(?:united states|usa|u\.s\.a\.|[a-z]{2},? [0-9]{5}(?:-[0-9]{4})?)(?!\w)"
+)
+_KINGDOM = re.compile(r"(?<!\w)(?:united kingdom|england|scotland|wales)(?!\w)")
+
+
+def _country(text: str, found: tuple[Identifier, ...]) -> str | None:
+    """The sender's country where numbers or addresses say it; it orders day and month."""
+    countries = {
+        i.value[:2] for i in found if i.kind in (IdentifierKind.VAT_ID, IdentifierKind.IBAN)
+    }
+    if len(countries) == 1:
+        return countries.pop()
+    if countries:
+        return None
+    folded = text[:20_000].casefold()
+    if _UNITED_STATES.search(folded):
+        return "US"
+    return "GB" if _KINGDOM.search(folded) else None
+
+
+# --- statements ----------------------------------------------------------------------------------
+
+
+def _state_language(read: _Reading) -> choosing.Stated:
+    verdict = read.language
+    value = verdict.language
+    if value is not None and verdict.confidence < read.item.thresholds.language.value:
+        value = None
+    note = verdict.reason or ("too uncertain" if value is None else "")
+    found = Finding(
+        Field.LANGUAGE, value, Origin.MACHINE, verdict.confidence, None, "language.lingua", note
+    )
+    return (found,), ()
+
+
+def _state_type(read: _Reading) -> choosing.Stated:
+    kind = read.kind
+    found = Finding(
+        Field.DOC_TYPE,
+        read.doc_type.value,
+        Origin.MACHINE,
+        kind.confidence,
+        read.span(kind.span),
+        kind.rule_id,
+    )
+    if read.doc_type is not DocType.UNKNOWN:
+        return (found,), ()
+    choices = tuple(
+        dict.fromkeys(
+            option.value
+            for option in (kind.doc_type, kind.rival)
+            if option is not None and option is not DocType.UNKNOWN
+        )
+    )
+    unsure = OpenPointKind.LOW_CONFIDENCE if choices else OpenPointKind.UNKNOWN
+    return (found,), (OpenPoint(unsure, Field.DOC_TYPE, "the kind is not certain", choices),)
+
+
+_ORIGINS = {
+    EntityOrigin.CONTENT: Origin.MACHINE,
+    EntityOrigin.HINT: Origin.MACHINE,
+    EntityOrigin.STRUCTURAL_RULE: Origin.RULE,
+    EntityOrigin.HUMAN: Origin.RULE,
+}
+"""A person's note is read by a rule; only what a person enters as a value has origin human."""
+
+
+def _state_entity(read: _Reading) -> choosing.Stated:
+    verdict = read.entity
+    if verdict.slug is None or verdict.quelle is None:
+        return (), verdict.open_points
+    findings = [
+        Finding(
+            Field.ENTITY,
+            verdict.slug,
+            _ORIGINS[verdict.quelle],
+            verdict.confidence,
+            read.span(verdict.span),
+            verdict.rule_id,
+            verdict.note,
+        )
+    ]
+    direction = _direction(read)
+    if direction is not None:
+        confidence = min(verdict.confidence, 0.9)
+        findings.append(
+            Finding(
+                Field.DIRECTION,
+                direction.value,
+                Origin.MACHINE,
+                confidence,
+                read.span(verdict.span),
+                "direction.sides" if verdict.direction else "direction.foreign_sender",
+            )
+        )
+    return tuple(findings), verdict.open_points
+
+
+_SENDS = 1.5
+
+
+def _direction(read: _Reading) -> Direction | None:
+    """By the side of the entity; a paper with a foreign sender and no side of ours came in."""
+    if read.entity.direction is not None:
+        return read.entity.direction
+    if read.companies and read.companies[0].weight >= _SENDS:
+        return Direction.IN
+    if read.item.is_mail_body and read.item.mail.sender and not _from_own_domain(read):
+        return Direction.IN
+    return None
+
+
+def _from_own_domain(read: _Reading) -> bool:
+    domain = read.item.mail.sender.casefold().rpartition("@")[2].rstrip("> ")
+    own = {d.casefold() for entry in read.vocabulary.entities for d in entry.email_domains}
+    return domain in own
+
+
+_SURE_PROVIDER, _FAIR_PROVIDER, _PROVIDER_MARGIN = 3.0, 2.0, 0.6
+
+
+def _state_provider(read: _Reading) -> choosing.Stated:
+    """The other side's name; on outgoing documents the supplier is the own entity."""
+    if read.item.einvoice is not None and read.item.einvoice.seller.name:
+        name = read.item.einvoice.seller.name
+        found = Finding(Field.PROVIDER, name, Origin.MACHINE, 0.99, None, "provider.einvoice")
+        return (found,), ()
+    entry = read.vocabulary.entity(read.entity.slug) if read.entity.slug else None
+    if entry is not None and read.entity.direction is Direction.OUT:
+        span = read.span(read.entity.span)
+        own = Finding(
+            Field.PROVIDER, entry.legal_name, Origin.MACHINE, 0.95, span, "provider.own_entity"
+        )
+        return (own,), ()
+    if not read.companies:
+        return choosing.NOTHING
+    first = read.companies[0]
+    second = read.companies[1].weight if len(read.companies) > 1 else 0.0
+    clear = first.weight - second >= _PROVIDER_MARGIN
+    confidence = 0.92 if first.weight >= _SURE_PROVIDER else 0.82
+    if (
+        first.weight >= _FAIR_PROVIDER
+        and clear
+        and confidence >= read.item.thresholds.provider.value
+    ):
+        span = read.span(first.span)
+        found = Finding(
+            Field.PROVIDER, first.name, Origin.MACHINE, confidence, span, "provider.layout"
+        )
+        return (found,), ()
+    if read.doc_type not in BOOKING_KINDS:
+        return choosing.NOTHING
+    choices = tuple(company.name for company in read.companies[:3])
+    point = OpenPoint(
+        OpenPointKind.LOW_CONFIDENCE, Field.PROVIDER, "the supplier is not certain", choices
+    )
+    return (), (point,)
+
+
+def _state_values(read: _Reading) -> choosing.Stated:
+    """Numbers, amounts and dates; an e-invoice states its own and is compared with the picture."""
+    least = read.item.thresholds
+    mentions = dates.find(read.pages.text, read.language.language, read.country)
+    printed = [
+        choosing.state_numbers(read.identifiers, read.doc_type, read.pages, least.numbers.value),
+        choosing.state_amounts(read.totals, read.doc_type, read.pages, least.amounts.value),
+        choosing.state_dates(mentions, read.doc_type, read.pages, least.dates.value),
+    ]
+    findings = [finding for draft in printed for finding in draft[0]]
+    points = [point for draft in printed for point in draft[1]]
+    if read.item.einvoice is None:
+        return tuple(findings), tuple(points)
+    structured = choosing.state_einvoice(read.item.einvoice)
+    stated = {finding.field for finding in structured}
+    others = [finding for finding in findings if finding.field not in stated]
+    conflicts = choosing.compare_with_picture(structured, tuple(findings))
+    left = [point for point in points if point.field not in stated]
+    return (*structured, *others), (*conflicts, *left)
+
+
+def _state_level(read: _Reading) -> choosing.Stated:
+    entry = read.vocabulary.entity(read.entity.slug) if read.entity.slug else None
+    verdict = confidentiality.level_of(
+        read.pages.text,
+        read.doc_type,
+        entity_known=entry is not None,
+        entity_default=entry.default_level if entry is not None else None,
+    )
+    found = Finding(
+        Field.CONFIDENTIALITY_LEVEL,
+        verdict.level.value,
+        Origin.RULE,
+        verdict.confidence,
+        read.span(verdict.span),
+        verdict.rule_id,
+        verdict.note,
+    )
+    return (found,), (() if verdict.point is None else (verdict.point,))
+
+
+_BY_CODE, _BY_NAME, _BY_WORD = 0.95, 0.85, 0.6
+
+
+def _state_project(read: _Reading) -> choosing.Stated:
+    """The project by the note, else by its code or name in the text, within its entity."""
+    entity_of = {p.project_code: p.entity_slug for p in read.vocabulary.projects}
+    slug = read.entity.slug
+    foreign = [code for code in read.intent.projects if slug not in (None, entity_of[code])]
+    if foreign:
+        reason = "the note names a project of another entity"
+        point = OpenPoint(OpenPointKind.CONFLICT, Field.PROJECT_CODE, reason, tuple(foreign))
+        return (), (point,)
+    if len(read.intent.projects) == 1:
+        code = read.intent.projects[0]
+        found = Finding(
+            Field.PROJECT_CODE, code, Origin.RULE, 0.95, None, "project.note", "named in the note"
+        )
+        return (found,), ()
+    if slug is None:
+        return choosing.NOTHING
+    scored = _project_scores(read, slug)
+    if not scored:
+        return choosing.NOTHING
+    ranked = sorted(scored.items(), key=lambda item: -item[1][0])
+    code, (confidence, place) = ranked[0]
+    if len(ranked) > 1 and ranked[1][1][0] > confidence - 0.05:
+        choices = tuple(sorted(code for code, (value, _) in ranked if value > confidence - 0.05))
+        reason = "several projects are named"
+        return (), (OpenPoint(OpenPointKind.CONFLICT, Field.PROJECT_CODE, reason, choices),)
+    if confidence < read.item.thresholds.project.value:
+        return choosing.NOTHING
+    span = read.span(place)
+    return (
+        Finding(Field.PROJECT_CODE, code, Origin.MACHINE, confidence, span, "project.named"),
+    ), ()
+
+
+def _project_scores(read: _Reading, slug: str) -> dict[str, tuple[float, amounts.Offsets | None]]:
+    """Best confidence per project of the entity, with its place."""
+    own = {p.project_code for p in read.vocabulary.projects if p.entity_slug == slug}
+    scored: dict[str, tuple[float, amounts.Offsets | None]] = {}
+    text = read.pages.text
+    for code, place in vocabulary.match_projects(read.vocabulary, text):
+        if code not in own:
+            continue
+        raw = text[slice(*place)]
+        if raw.casefold() == code.casefold():
+            value = _BY_CODE
+        else:
+            value = _BY_NAME if len(raw.split()) > 1 or "-" in raw else _BY_WORD
+        if value > scored.get(code, (0.0, None))[0]:
+            scored[code] = (value, place)
+    named_in_file = re.sub(r"[_]+", " ", read.item.file_name)
+    for code, _ in vocabulary.match_projects(read.vocabulary, named_in_file):
+        if code in own and scored.get(code, (0.0, None))[0] < _BY_NAME:
+            place = scored.get(code, (0.0, None))[1]
+            scored[code] = (_BY_NAME, place)
+    return scored
+
+
+# --- rules and result ----------------------------------------------------------------------------
+
+
+def _rule_item(item: TriageInput) -> RuleItem:
+    return RuleItem(
+        gate=item.gate,
+        sender=item.mail.sender,
+        subject=item.mail.subject,
+        headers=item.mail.headers,
+        file_name=item.file_name,
+        folder=item.folder,
+        media_type=item.media_type,
+        mandant_id=item.mandant_id,
+    )
+
+
+def _learned_item(read: _Reading) -> RuleItem:
+    """What learned rules may look at: the decided entity bounds their scope (TRI-11)."""
+    entry = read.vocabulary.entity(read.entity.slug) if read.entity.slug else None
+    provider = read.companies[0].name if read.companies else ""
+    if read.item.einvoice is not None and read.item.einvoice.seller.name:
+        provider = read.item.einvoice.seller.name
+    return RuleItem(
+        gate=read.item.gate,
+        sender=read.item.mail.sender,
+        subject=read.item.mail.subject,
+        headers=read.item.mail.headers,
+        file_name=read.item.file_name,
+        folder=read.item.folder,
+        media_type=read.item.media_type,
+        mandant_id=entry.mandant_id if entry is not None else None,
+        entity_slug=entry.slug if entry is not None else None,
+        doc_type=read.kind.doc_type.value,
+        provider=provider,
+        text=read.pages.text,
+    )
+
+
+_LEARNED = 0.9
+_NOT_LEARNABLE = frozenset({Field.ENTITY, Field.CONFIDENTIALITY_LEVEL})
+
+
+def _with_learned(findings: list[Finding], learned: RoutingDecision) -> list[Finding]:
+    """Learned values replace machine values and never the entity or the level."""
+    taught = {
+        assignment.field: (rule_id, assignment.value)
+        for rule_id, assignment in learned.assignments
+        if assignment.field not in _NOT_LEARNABLE
+    }
+    kept = [
+        finding
+        for finding in findings
+        if finding.field not in taught or finding.origin is not Origin.MACHINE
+    ]
+    stated = {finding.field for finding in kept}
+    for name, (rule_id, value) in taught.items():
+        if name not in stated:
+            note = "learned rule"
+            kept.append(Finding(name, value, Origin.RULE, _LEARNED, None, rule_id, note))
+    return kept
+
+
+def _result(
+    read: _Reading, findings: list[Finding], points: list[OpenPoint], learned: RoutingDecision
+) -> TriageResult:
+    by_field = {finding.field: finding for finding in findings}
+    taught = {assignment.field for _, assignment in learned.assignments} - _NOT_LEARNABLE
+    entry = read.vocabulary.entity(read.entity.slug) if read.entity.slug else None
+    direction = _text(by_field.get(Field.DIRECTION))
+    return TriageResult(
+        outcome=Outcome.TRIAGED,
+        doc_type=DocType(_text(by_field.get(Field.DOC_TYPE)) or DocType.UNKNOWN),
+        entity_slug=read.entity.slug,
+        entity_quelle=read.entity.quelle,
+        mandant_id=entry.mandant_id if entry is not None else read.item.mandant_id,
+        direction=None if direction is None else Direction(direction),
+        provider=_text(by_field.get(Field.PROVIDER)),
+        project_code=_text(by_field.get(Field.PROJECT_CODE)),
+        language=_text(by_field.get(Field.LANGUAGE)),
+        confidentiality_level=Level(_text(by_field[Field.CONFIDENTIALITY_LEVEL]) or Level.STRICT),
+        findings=tuple(findings),
+        open_points=tuple(point for point in points if point.field not in taught),
+        mentions=_mentions(read),
+        matched_rules=(*read.routing.matched, *learned.matched),
+    )
+
+
+def _text(finding: Finding | None) -> str | None:
+    return finding.value if finding is not None and isinstance(finding.value, str) else None
+
+
+def _mentions(read: _Reading) -> tuple[PartyMention, ...]:
+    """The parties of the document with their sides, the own entity among them."""
+    invoice = read.item.einvoice
+    if invoice is not None:
+        return tuple(
+            PartyMention(
+                role,
+                party.name,
+                party.email or None,
+                None,
+                party.vat_id or None,
+                party.address.country or None,
+                "einvoice",
+            )
+            for role, party in (
+                (PartyRole.SUPPLIER, invoice.seller),
+                (PartyRole.BILL_TO, invoice.buyer),
+            )
+            if party.name
+        )
+    found: list[PartyMention] = []
+    for index, company in enumerate(read.companies[:5]):
+        supplier = index == 0 and company.weight >= _FAIR_PROVIDER
+        role = PartyRole.SUPPLIER if supplier else PartyRole.MENTIONED
+        found.append(PartyMention(role, company.name))
+    entry = read.vocabulary.entity(read.entity.slug) if read.entity.slug else None
+    if entry is not None:
+        sides = {
+            Direction.IN: PartyRole.BILL_TO,
+            Direction.OUT: PartyRole.SUPPLIER,
+            None: PartyRole.MENTIONED,
+        }
+        found.append(PartyMention(sides[read.entity.direction], entry.legal_name))
+    return tuple(found)
+
+
+def _blocked(routing: RoutingDecision) -> TriageResult:
+    return TriageResult(
+        outcome=Outcome.BLOCKED,
+        doc_type=DocType.UNKNOWN,
+        entity_slug=None,
+        entity_quelle=None,
+        mandant_id=None,
+        direction=None,
+        provider=None,
+        project_code=None,
+        language=None,
+        confidentiality_level=Level.STRICT,
+        findings=(),
+        open_points=(),
+        blocked_by=routing.blocked_by,
+        matched_rules=routing.matched,
+    )
