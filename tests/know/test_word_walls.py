@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from index_builders import NOW, found, row, wall
+from index_builders import NOW, found, row, terms, wall
 
 from tgv_dagster.know.word_model import (
     AxisDate,
@@ -128,8 +128,6 @@ def test_an_unknown_axis_is_an_error_and_not_an_empty_result(index: WordIndex) -
 
 
 def test_walls_and_filters_do_not_move_the_order_or_the_score(index: WordIndex) -> None:
-    from index_builders import terms
-
     wide = index.search(terms("Garage"), wall(mandant_id=None, is_super=True, include_test=True))
     narrow = index.search(terms("Garage"), wall(project_code="P-1", entities=("nord-gmbh",)))
     assert {hit.score for hit in narrow} <= {hit.score for hit in wide}
