@@ -84,6 +84,7 @@ class Origin:
     legacy_url: str | None = None
     raw_name: str | None = None
     project_hint: str | None = None
+    mail_headers: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The facts that apply."""

@@ -42,6 +42,20 @@ from tgv_dagster.store.organisation import INTAKE_BUCKET, SERVICE_LOGIN
 from tgv_dagster.store.pull import BatchReport, pull
 from tgv_dagster.store.stages import Stage
 
+RULE_HEADERS = frozenset(
+    {
+        "auto-submitted",
+        "feedback-id",
+        "list-id",
+        "list-unsubscribe",
+        "precedence",
+        "return-receipt-to",
+        "x-auto-response-suppress",
+        "x-spam-flag",
+    }
+)
+"""Headers whose presence a routing rule may ask for."""
+
 
 class PartOutcome(StrEnum):
     """What became of one leaf; every leaf has exactly one (issue: no leaf in two classes)."""
@@ -228,6 +242,8 @@ def part_origin(mail_arrival: MailArrival, mail: Mail, leaf: Leaf | None) -> Ori
         in_reply_to=None if inner.in_reply_to is None else " ".join(inner.in_reply_to),
         parent_message_id=outer.message_id if inner is not outer else None,
         raw_name=None if leaf is None or leaf.raw_name is None else leaf.filename,
+        mail_headers=" ".join(sorted({f.name.lower() for f in outer.fields} & RULE_HEADERS))
+        or None,
     )
 
 

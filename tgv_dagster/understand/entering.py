@@ -288,7 +288,7 @@ def _write_document(
             "legacy_number": origin.legacy_number,
             "legacy_url": origin.legacy_url,
             "is_test": arrived.is_test,
-            "skill_plan": Jsonb(list(decision.skill_plan)),
+            "skill_plan": Jsonb([]),
         },
     )
     write_values(
@@ -297,7 +297,7 @@ def _write_document(
         decision.triage.findings,
         set_by="triage",
         version=TRIAGE_VERSION,
-        fields=tuple(f for f in Field),
+        fields=tuple(Field),
     )
     show_on_document(connection, document_id)
     _write_mentions(connection, document_id, decision)
@@ -311,7 +311,7 @@ def _write_mentions(connection: Connection, document_id: int, decision: Decision
             " country, source_kind) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
             [
                 (document_id, m.role, m.name, m.email, m.iban, m.vat_id, m.country, m.source_kind)
-                for m in decision.mentions
+                for m in decision.triage.mentions
             ],
         )
 

@@ -75,6 +75,7 @@ class ArrivedBytes:
     intent_text: str | None
     origin: Origin
     is_test: bool
+    media_type: str | None
 
 
 def extract_texts(
@@ -109,7 +110,7 @@ def load_arrived(connection: Connection, arrival_id: int) -> ArrivedBytes:
         """
         SELECT a.id, a.uid::text, a.file_name, a.part_role, a.part_path, r.sha256, r.size,
             r.storage_bucket, r.raw_key, a.gate, a.received_at, m.slug, a.entity_hint,
-            a.uploader, a.intent_text, a.origin, a.is_test
+            a.uploader, a.intent_text, a.origin, a.is_test, r.media_type
         FROM arrivals a JOIN raw_items r ON r.id = a.raw_item_id
         LEFT JOIN mandanten m ON m.id = a.mandant_id WHERE a.id = %s
         """,
@@ -117,13 +118,24 @@ def load_arrived(connection: Connection, arrival_id: int) -> ArrivedBytes:
     ).fetchone()
     assert row is not None
     return ArrivedBytes(
-        *row[:3],
-        PartRole(row[3]),
-        *row[4:9],
-        GateKind(row[9]),
-        *row[10:15],
-        Origin.from_json(row[15]),
-        row[16],
+        arrival_id=row[0],
+        uid=row[1],
+        file_name=row[2],
+        part_role=PartRole(row[3]),
+        part_path=row[4],
+        sha256=row[5],
+        size=row[6],
+        bucket=row[7],
+        raw_key=row[8],
+        gate=GateKind(row[9]),
+        received_at=row[10],
+        mandant=row[11],
+        entity_hint=row[12],
+        uploader=row[13],
+        intent_text=row[14],
+        origin=Origin.from_json(row[15]),
+        is_test=row[16],
+        media_type=row[17],
     )
 
 
