@@ -19,6 +19,7 @@ from tgv_dagster.store.embedded import EmbeddedServerError
 from tgv_dagster.store.migrate import SchemaError
 from tgv_dagster.store.organisation import SERVICE_LOGIN, OrganisationError
 from tgv_dagster.store.scope import Scope, ScopeError
+from tgv_dagster.supervisor import PortBusy, ProcessEnded
 
 out = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
 err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -31,6 +32,8 @@ KNOWN_ERRORS = (
     EmbeddedServerError,
     NotAnswerable,
     OrganisationError,
+    PortBusy,
+    ProcessEnded,
     SchemaError,
     ScopeError,
     SettingsError,

@@ -1,0 +1,30 @@
+"""`tgv`: the console door, assembled from the commands of `tgv_dagster.console`."""
+
+from __future__ import annotations
+
+import typer
+
+from tgv_dagster.console import asking, operate, people
+
+app = typer.Typer(
+    name="tgv",
+    help="Touch once: document intake from the first byte to the knowledge base.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.command("run")(operate.run)
+app.command("status")(operate.status)
+app.command("search")(asking.ask)
+app.add_typer(people.parked_app, name="parked")
+app.add_typer(people.cases_app, name="cases")
+app.add_typer(people.org_app, name="org")
+app.command("doctor")(operate.doctor)
+app.command("ui")(operate.ui)
+app.command("serve")(operate.serve)
+app.command("up")(operate.up)
+app.command("down")(operate.down)
+
+
+def main() -> None:
+    """Entry point of the `tgv` command."""
+    app()
