@@ -46,6 +46,11 @@ def clean_text(text: str) -> str:
     return text
 
 
+def must_clean(text: str) -> bool:
+    """Whether `clean_text` would take something away (line ends apart)."""
+    return _REFUSED.search(text) is not None
+
+
 def _replacement(match: re.Match[str]) -> str:
     return "\ufffd" if "\ud800" <= match.group() <= "\udfff" else ""
 

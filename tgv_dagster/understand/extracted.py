@@ -6,9 +6,11 @@ JSON form. Not here: how a format is read (`readers`) and what a text means (tri
 
 import functools
 import hashlib
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import overload
 
@@ -59,7 +61,7 @@ class UnsupportedError(ReaderError):
 
 @dataclass(frozen=True, slots=True)
 class WordBox:
-    """One word: span in the page text, box in points from the top left of the upright page."""
+    """One word or run of words: span in the page text, box in points from the page's top left."""
 
     start: int
     end: int
@@ -69,59 +71,71 @@ class WordBox:
     y1: float
 
 
-_RECORD = np.dtype([("span", "<i4", (2,)), ("box", "<f4", (4,))])
-
-
 @dataclass(frozen=True, slots=True)
 class WordBoxes(Sequence[WordBox]):
-    """Word positions of one page, packed (24 bytes a word), in the order of the text."""
+    """Positions in the text of one page, packed (24 bytes each), in the order of the text.
+
+    OCR gives one box a word, a text layer one box a run of words; `PageText.locate` cuts either
+    to a span.
+    """
 
     packed: bytes = field(default=b"", repr=False)
 
     __pydantic_config__ = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
     @classmethod
-    def of(cls, spans: np.ndarray, boxes: np.ndarray) -> "WordBoxes":
-        """Pack spans (n, 2) and boxes (n, 4: x0, y0, x1, y1)."""
-        records = np.empty(len(spans), dtype=_RECORD)
-        records["span"] = spans
-        records["box"] = boxes
-        return cls(records.tobytes())
+    def of(cls, spans: Iterable[Sequence[int]], boxes: Iterable[Sequence[float]]) -> "WordBoxes":
+        """Pack spans (start, end) and as many boxes (x0, y0, x1, y1)."""
+        starts = array("i", chain.from_iterable(spans))
+        sides = array("f", chain.from_iterable(boxes))
+        if len(sides) != 2 * len(starts):
+            raise ValueError("as many boxes as spans")
+        return cls(starts.tobytes() + sides.tobytes())
 
     def spans(self) -> np.ndarray:
         """Character spans, shape (n, 2)."""
-        return np.frombuffer(self.packed, dtype=_RECORD)["span"]
+        return np.frombuffer(self.packed, dtype=np.int32, count=2 * len(self)).reshape(-1, 2)
 
     def boxes(self) -> np.ndarray:
         """Boxes in points, shape (n, 4)."""
-        return np.frombuffer(self.packed, dtype=_RECORD)["box"]
+        offset = 8 * len(self)
+        return np.frombuffer(self.packed, dtype=np.float32, offset=offset).reshape(-1, 4)
 
     def __len__(self) -> int:
-        return len(self.packed) // _RECORD.itemsize
+        return len(self.packed) // 24
 
     @overload
     def __getitem__(self, index: int) -> WordBox: ...
     @overload
     def __getitem__(self, index: slice) -> "WordBoxes": ...
     def __getitem__(self, index: int | slice) -> "WordBox | WordBoxes":
-        records = np.frombuffer(self.packed, dtype=_RECORD)[index]
+        spans, boxes = self.spans()[index], self.boxes()[index]
         if isinstance(index, slice):
-            return WordBoxes(records.tobytes())
-        start, end = records["span"].tolist()
-        return WordBox(start, end, *records["box"].tolist())
+            return WordBoxes.of(spans.tolist(), boxes.tolist())
+        start, end = spans.tolist()
+        return WordBox(start, end, *boxes.tolist())
 
     def __iter__(self) -> Iterator[WordBox]:
-        records = np.frombuffer(self.packed, dtype=_RECORD)
-        for (start, end), box in zip(
-            records["span"].tolist(), records["box"].tolist(), strict=True
-        ):
+        for (start, end), box in zip(self.spans().tolist(), self.boxes().tolist(), strict=True):
             yield WordBox(start, end, *box)
 
     def covering(self, start: int, end: int) -> tuple[WordBox, ...]:
-        """The words that touch the span [start, end) of the page text."""
+        """The words or runs that touch the span [start, end) of the page text."""
         spans = self.spans()
         hits = np.flatnonzero((spans[:, 0] < end) & (spans[:, 1] > start))
         return tuple(self[int(index)] for index in hits)
+
+
+_NARROW = frozenset("iljtfrI.,:;'’|!()[]{}/-· \u00a0")
+_BROAD = frozenset("mwMW@%€&")
+
+
+def _advance(text: str) -> float:
+    """Rough width of a text in a proportional font, in units of a usual small letter."""
+    narrow = sum(map(_NARROW.__contains__, text))
+    broad = sum(map(_BROAD.__contains__, text))
+    capitals = sum(map(str.isupper, text))
+    return len(text) - 0.45 * narrow + 0.6 * broad + 0.25 * capitals
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +151,24 @@ class PageText:
     height: float | None = None
     title: str = ""
     note: str = ""
+
+    def locate(self, start: int, end: int) -> tuple[WordBox, ...]:
+        """Where the span [start, end) stands on the page, one box a line.
+
+        Inside a run of a text layer the ends are estimated from the widths of its letters. Empty
+        when the format has no positions.
+        """
+        if self.words is None:
+            return ()
+        return tuple(self._clipped(box, start, end) for box in self.words.covering(start, end))
+
+    def _clipped(self, box: WordBox, start: int, end: int) -> WordBox:
+        first, last = max(start, box.start), min(end, box.end)
+        whole = _advance(self.text[box.start : box.end]) or 1.0
+        before = _advance(self.text[box.start : first]) / whole
+        after = _advance(self.text[last : box.end]) / whole
+        width = box.x1 - box.x0
+        return WordBox(first, last, box.x0 + before * width, box.y0, box.x1 - after * width, box.y1)
 
 
 class EmbeddedRole(StrEnum):

@@ -1,0 +1,359 @@
+"""OCR: pixels become words with positions and confidence, by Tesseract inside this process.
+
+Here: language data, engine instances, the first look and the second looks at a poor page (turned,
+other script, small letters, photo). Not here: decoding image files (`images`) and the choice
+between OCR and a text layer (`pdf`).
+"""
+
+import functools
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageFilter
+
+from tgv_dagster.understand.extracted import ExtractionSettings, ReaderError, UnsupportedError
+from tgv_dagster.understand.layout import Laid, lay_out
+from tgv_dagster.understand.text_quality import score
+
+# More than one thread per page costs many times its CPU under load.
+os.environ.setdefault("OMP_THREAD_LIMIT", "1")
+
+_TESSDATA = ("/usr/share/tesseract-ocr/5/tessdata", "/usr/share/tesseract-ocr/4.00/tessdata",
+             "/usr/share/tessdata", "/usr/local/share/tessdata")  # fmt: skip
+_SURE = 0.85
+_FAIR = 0.62
+_LEGIBLE = 0.3
+_SMALL_LETTERS = 15
+_SAUVOLA = "2"
+_READ_SCRIPTS = {"Latin", "Cyrillic", "Fraktur", "Common"}
+_FOREIGN_FACTOR = 0.4
+_ITALIAN = frozenset(
+    [
+        "il",
+        "della",
+        "che",
+        "di",
+        "è",
+        "gli",
+        "del",
+        "alla",
+        "nel",
+        "sono",
+        "una",
+        "con",
+        "per",
+        "lo",
+        "dei",
+        "delle",
+    ]
+)
+_NOT_ITALIAN = frozenset(
+    ["der", "die", "und", "le", "les", "des", "et", "the", "of", "and", "la", "du", "est", "pour"]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """Words of one image: boxes (n, 4) in its pixels, confidences 0 to 1, line numbers.
+
+    `turned` is by how many degrees clockwise the image had to be turned to be upright; the boxes
+    belong to the turned image.
+    """
+
+    words: list[str]
+    boxes: np.ndarray
+    confidences: np.ndarray
+    lines: np.ndarray
+    turned: int = 0
+    remark: str = ""
+
+    @property
+    def confidence(self) -> float:
+        """Mean confidence, weighted by the length of the words; 0.0 without words."""
+        weights = np.fromiter(map(len, self.words), dtype=float, count=len(self.words))
+        return float((self.confidences * weights).sum() / weights.sum()) if self.words else 0.0
+
+    @property
+    def worth(self) -> float:
+        """How many characters were read with fair confidence: the measure to choose looks by."""
+        weights = np.fromiter(map(_solid, self.words), dtype=float, count=len(self.words))
+        return float((weights * np.clip(self.confidences - 0.4, 0, None)).sum())
+
+    def legible(self) -> "Recognised":
+        """Without the words that are noise."""
+        return self.only(np.flatnonzero(self.confidences >= _LEGIBLE))
+
+    def only(self, keep: np.ndarray) -> "Recognised":
+        """The words with these indexes."""
+        return Recognised(
+            [self.words[index] for index in keep.tolist()],
+            self.boxes[keep],
+            self.confidences[keep],
+            self.lines[keep],
+            self.turned,
+            self.remark,
+        )
+
+    def upright(self, width: float, height: float) -> np.ndarray:
+        """The boxes on the image as it came, whose size is given, before it was turned."""
+        x0, y0, x1, y1 = self.boxes.T
+        if self.turned == 90:
+            return np.stack((y0, height - x1, y1, height - x0), axis=1)
+        if self.turned == 180:
+            return np.stack((width - x1, height - y1, width - x0, height - y0), axis=1)
+        if self.turned == 270:
+            return np.stack((width - y1, x0, width - y0, x1), axis=1)
+        return self.boxes
+
+    def laid(self) -> Laid:
+        """The words in reading order."""
+        boxes = _line_heights(self.boxes, self.lines)
+        return lay_out(self.words, self.lines.tolist(), boxes.tolist())
+
+    def quality(self, text: str) -> float:
+        """Confidence, lowered when the text does not look like language."""
+        foreign = _FOREIGN_FACTOR if self.remark else 1.0
+        return round(self.confidence * (0.4 + 0.6 * score(text)) * foreign, 3)
+
+
+def _solid(word: str) -> int:
+    return sum(map(str.isalnum, word)) if len(word) > 1 else 0
+
+
+def _line_heights(boxes: np.ndarray, lines: np.ndarray) -> np.ndarray:
+    """Words without ascenders make low boxes: each gets at least its line's usual height."""
+    if not len(boxes):
+        return boxes
+    even = boxes.copy()
+    for line in np.unique(lines):
+        here = np.flatnonzero(lines == line)
+        usual = np.sort(boxes[here, 3] - boxes[here, 1])[(len(here) * 3) // 4]
+        missing = np.clip(usual - (boxes[here, 3] - boxes[here, 1]), 0, None)
+        even[here, 1] -= missing
+    return even
+
+
+def tessdata_dir(settings: ExtractionSettings) -> Path | None:
+    """The folder with language data: setting, environment, or the usual places."""
+    if settings.tessdata is not None:
+        return settings.tessdata
+    named = os.environ.get("TESSDATA_PREFIX")
+    places = [*([named, f"{named}/tessdata"] if named else []), *_TESSDATA]
+    return next((Path(p) for p in places if any(Path(p).glob("*.traineddata"))), None)
+
+
+def require_languages(settings: ExtractionSettings, languages: tuple[str, ...]) -> Path:
+    """The language folder. Raises UnsupportedError naming the packages that are missing."""
+    folder = tessdata_dir(settings)
+    missing = [
+        name
+        for name in languages
+        if folder is None or not (folder / f"{name}.traineddata").is_file()
+    ]
+    if missing or folder is None:
+        packages = ", ".join(f"tesseract-ocr-{name.replace('_', '-')}" for name in missing)
+        raise UnsupportedError(f"OCR language data is missing, install {packages}")
+    return folder
+
+
+def engine_version() -> str:
+    """Version of the Tesseract library."""
+    import tesserocr
+
+    return tesserocr.tesseract_version().split("\n")[0].strip()
+
+
+@functools.lru_cache(maxsize=3)
+def _engine(folder: Path, languages: tuple[str, ...]):
+    import tesserocr
+
+    return tesserocr.PyTessBaseAPI(
+        path=f"{folder}/", lang="+".join(languages), psm=tesserocr.PSM.AUTO
+    )
+
+
+@dataclass(slots=True)
+class OcrSession:
+    """OCR of the pages of one document; what one page taught (language) helps the next."""
+
+    settings: ExtractionSettings
+    languages: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.languages = self.languages or self.settings.languages
+
+    def read(self, gray: np.ndarray, dpi: int) -> Recognised:
+        """Recognise an 8-bit image (height, width). Raises UnsupportedError, ReaderError."""
+        require_languages(self.settings, self.languages)
+        photo = is_photo(gray)
+        first = self._look(level_light(gray) if photo else gray, dpi, self.languages, photo=photo)
+        if first.words and first.confidence >= _SURE:
+            return self._other_language(gray, dpi, first)
+        if first.words and first.confidence >= _FAIR:
+            return self._larger(gray, dpi, first)
+        return self._second_looks(gray, dpi, first)
+
+    def _second_looks(self, gray: np.ndarray, dpi: int, first: Recognised) -> Recognised:
+        """Turn, change the script, enlarge, level the light: what the page gives evidence for."""
+        turned, script = self._orientation(gray, dpi)
+        upright = np.ascontiguousarray(np.rot90(gray, -turned // 90)) if turned else gray
+        best = first
+        if script == "Cyrillic" and "rus" in self.settings.extra_languages:
+            languages = ("rus", *(name for name in self.languages if name == "eng"))
+            require_languages(self.settings, languages)
+            best = _better(best, self._look(upright, dpi, languages, turned=turned))
+            self.languages = languages if best is not first else self.languages
+        if turned and best is first:
+            best = _better(best, self._look(upright, dpi, self.languages, turned=turned))
+        if best.confidence >= _SURE:
+            return best
+        best = self._larger(upright, dpi, best)
+        if best.confidence < _FAIR:
+            lit = level_light(upright)
+            best = _better(best, self._look(lit, dpi, self.languages, turned=turned, photo=True))
+        if script and script not in _READ_SCRIPTS:
+            return replace(best, remark=f"script {script} is not among the OCR languages")
+        return best
+
+    def _larger(self, gray: np.ndarray, dpi: int, best: Recognised) -> Recognised:
+        """Look again at twice or three times the size when the letters are small."""
+        factor = _enlargement(best, gray, self.settings.ocr_pixels)
+        if factor == 1:
+            return best
+        look = self._look(_enlarge(gray, factor), dpi * factor, self.languages, turned=best.turned)
+        return _better(best, _shrunk(look, factor))
+
+    def _other_language(self, gray: np.ndarray, dpi: int, first: Recognised) -> Recognised:
+        """Italian reads fairly with the French data: look again when the words are Italian."""
+        if "ita" in self.languages or "ita" not in self.settings.extra_languages:
+            return first
+        folded = [word.lower() for word in first.words]
+        hits = sum(map(_ITALIAN.__contains__, folded))
+        if hits < 5 or hits < 2 * sum(map(_NOT_ITALIAN.__contains__, folded)):
+            return first
+        languages = ("ita", *(n for n in self.languages if n == "eng"))
+        require_languages(self.settings, languages)
+        self.languages = languages
+        return _better(first, self._look(gray, dpi, languages))
+
+    def _orientation(self, gray: np.ndarray, dpi: int) -> tuple[int, str]:
+        """Degrees to turn clockwise, and the script; (0, "") when the engine cannot tell."""
+        folder = require_languages(self.settings, ("osd",))
+        engine = _engine(folder, ("osd",))
+        _set_image(engine, gray, dpi)
+        try:
+            told = engine.DetectOrientationScript()
+        finally:
+            engine.Clear()
+        if not told or told["orient_conf"] < 1.0:
+            return 0, ""
+        script = str(told["script_name"]) if told["script_conf"] >= 1.5 else ""
+        return -int(told["orient_deg"]) % 360, script
+
+    def _look(
+        self,
+        gray: np.ndarray,
+        dpi: int,
+        languages: tuple[str, ...],
+        *,
+        turned: int = 0,
+        photo: bool = False,
+    ) -> Recognised:
+        engine = _engine(require_languages(self.settings, languages), languages)
+        engine.SetVariable("thresholding_method", _SAUVOLA if photo else "0")
+        _set_image(engine, gray, dpi)
+        try:
+            if not engine.Recognize(int(self.settings.page_ocr_seconds * 1000)):
+                raise ReaderError("OCR of a page was stopped by its time limit")
+            return _parse(engine.GetTSVText(0), turned)
+        finally:
+            engine.Clear()
+
+
+def _set_image(engine, gray: np.ndarray, dpi: int) -> None:
+    height, width = gray.shape
+    engine.SetImageBytes(gray.tobytes(), width, height, 1, width)
+    engine.SetSourceResolution(max(70, min(2400, dpi)))
+
+
+def _parse(table: str, turned: int) -> Recognised:
+    """Tesseract's TSV: level, page, block, paragraph, line, word, box, confidence, text."""
+    words: list[str] = []
+    rows: list[tuple[float, float, float, float, float]] = []
+    lines: list[int] = []
+    line = -1
+    for record in table.splitlines():
+        cells = record.split("\t", 11)
+        if len(cells) < 12 or cells[0] != "5":
+            line += cells[0] == "4"
+            continue
+        if not (text := cells[11].strip()):
+            continue
+        left, top, width, height = map(float, cells[6:10])
+        words.append(text)
+        rows.append((left, top, left + width, top + height, float(cells[10]) / 100))
+        lines.append(line)
+    table_of = np.array(rows, dtype=float).reshape(-1, 5)
+    return Recognised(words, table_of[:, :4], table_of[:, 4], np.array(lines, dtype=int), turned)
+
+
+def _better(one: Recognised, other: Recognised) -> Recognised:
+    return other if other.worth > one.worth else one
+
+
+def _enlargement(look: Recognised, gray: np.ndarray, most: int) -> int:
+    """2 or 3 when the letters are too small for the engine and the page stays within bounds."""
+    if not len(look.boxes):
+        heights = _SMALL_LETTERS if gray.size < 400_000 else 99
+    else:
+        heights = float(np.median(look.boxes[:, 3] - look.boxes[:, 1]))
+    factor = 3 if heights < 10 else 2 if heights <= _SMALL_LETTERS else 1
+    return factor if gray.size * factor * factor <= most else 1
+
+
+def _enlarge(gray: np.ndarray, factor: int) -> np.ndarray:
+    height, width = gray.shape
+    size = (width * factor, height * factor)
+    return np.asarray(Image.fromarray(gray).resize(size, Image.Resampling.BICUBIC))
+
+
+def _shrunk(look: Recognised, factor: int) -> Recognised:
+    return Recognised(look.words, look.boxes / factor, look.confidences, look.lines, look.turned)
+
+
+def is_photo(gray: np.ndarray) -> bool:
+    """Whether the paper is unevenly lit or dark, which flat scans are not."""
+    blocks = _background(gray)
+    if blocks.size < 16:
+        return False
+    low, high = np.percentile(blocks, (10, 90))
+    return bool(high - low > 35 and high < 252) or bool(90 < np.median(blocks) < 165)
+
+
+def _background(gray: np.ndarray) -> np.ndarray:
+    """Brightness of the paper in a coarse grid: the bright tenth of each block."""
+    height, width = gray.shape
+    step = max(8, min(height, width) // 24)
+    rows, columns = height // step, width // step
+    if not rows or not columns:
+        return np.empty(0)
+    thin = gray[: rows * step, : columns * step]
+    skip = max(1, step // 8)
+    cells = thin.reshape(rows, step, columns, step)[:, ::skip, :, ::skip]
+    return np.percentile(cells, 90, axis=(1, 3))
+
+
+def level_light(gray: np.ndarray) -> np.ndarray:
+    """Divide by the light on the paper, so that shadows do not swallow letters."""
+    height, width = gray.shape
+    scale = max(1, max(height, width) // 400)
+    small = Image.fromarray(gray).resize(
+        (max(1, width // scale), max(1, height // scale)), Image.Resampling.BOX
+    )
+    paper = small.filter(ImageFilter.MaxFilter(9)).filter(ImageFilter.GaussianBlur(7))
+    light = np.asarray(paper.resize((width, height), Image.Resampling.BILINEAR), dtype=np.float32)
+    even = gray.astype(np.float32) * (255.0 / np.maximum(light, 1.0))
+    return np.clip(even, 0, 255).astype(np.uint8)
