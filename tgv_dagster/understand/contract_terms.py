@@ -98,10 +98,11 @@ def _nothing(which: str) -> TermDate:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A numbered section: its number, where it begins and ends, whether it is about the term."""
+    """A numbered section: number, heading, body and end, and whether it is about the term."""
 
     number: str
     start: int
+    body: int
     end: int
     about_term: bool
 
@@ -159,7 +160,7 @@ def _sections(text: str, folded: str) -> Iterator[_Section]:
     for index, match in enumerate(matches):
         end = matches[index + 1].start() if index + 1 < len(matches) else len(text)
         about_term = next(term.find(match["title"]), None) is not None
-        yield _Section(match["number"], match.start(), end, about_term)
+        yield _Section(match["number"], match.start(), match.end(), end, about_term)
 
 
 def _is_title(title: str) -> bool:
@@ -186,8 +187,9 @@ _BASE = {"label": 0.95, "prose": 0.85, "weak": 0.45, "span": 0.9}
 _REACH = {"label": 60, "prose": 40, "weak": 12, "span": 60}
 _SUBJECT, _TERM_SECTION, _VERB = 0.1, 0.3, 0.35
 _OTHER_MATTER, _AMENDMENT = 0.6, 0.25
+_CLAUSE_END = re.compile(r"[,(]|(?<!\w)(?:und|sowie|et|and|e|и)(?!\w)")
 _BREAK = re.compile(
-    r"(?<![0-9])[.!?;]\s+(?=[A-ZÄÖÜÉÀА-Я(§])|\n[ \t\r]*\n"
+    r"(?:(?<![0-9])[.!?;]|(?<=[0-9]{4})\.)\s+(?=[A-ZÄÖÜÉÀА-Я(§])|\n[ \t\r]*\n"
     r"|\n(?=[ \t]*(?:§|[Aa]rt(?:\.|icle|ikel)|[0-9]{1,2}[.)]))"
 )
 
@@ -246,8 +248,8 @@ def _score(contract: _Contract, hit: Hit, index: int, which: str) -> float:
     if hit.key == "weak" and which == "start" and _any("start_behind", behind):
         score += _VERB
     if hit.key != "label":
-        own_subject = _any("subject", before[-48:])
-        if _other_matter(before[-70:]) or (not own_subject and _other_matter(behind[:45])):
+        tail = _CLAUSE_END.split(behind[:45], maxsplit=1)[0]
+        if _other_matter(before[-70:]) or _other_matter(tail):
             score -= _OTHER_MATTER
     if _amends(before):
         score -= _AMENDMENT
@@ -257,6 +259,9 @@ def _score(contract: _Contract, hit: Hit, index: int, which: str) -> float:
 def _clause_before(contract: _Contract, position: int) -> str:
     """The folded text from the beginning of the sentence, at most 160 characters."""
     begin = max(0, position - 160)
+    section = contract.section_at(position)
+    if section is not None and section.body <= position:
+        begin = max(begin, section.body)
     last = begin
     for match in _BREAK.finditer(contract.text, begin, position):
         last = match.end()

@@ -272,7 +272,7 @@ def _own_verdict(page: _Page, index: int) -> _Verdict | None:
 
 
 _GAP = 45
-_SENTENCE_END = re.compile(r"(?<![0-9])[.!?]\s+(?=[A-ZÄÖÜ])|[;]")
+_SENTENCE_END = re.compile(r"(?:(?<![0-9])[.!?]|(?<=[0-9]{4})\.)\s+(?=[A-ZÄÖÜÉА-Я])|[;]")
 _HALF_NAMED = re.compile(r"rechnungs?-\s?(?:und|u|/|&)\.?\s?$")
 _JOINT = re.compile(r"\s?(?:/|=|\+|&|und|et|and|e|u\.)\s?")
 

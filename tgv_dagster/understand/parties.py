@@ -355,6 +355,10 @@ _CONNECTORS = frozenset(
 )
 _STOPS = re.compile(r"[·•|:;()„“\"»«\t]|,(?! ?(?:Inc|Ltd|LLC|S\.))| {2,}| [-–—] ")
 _CYRILLIC = re.compile(r"(?<!\w)(?:ООО|ОАО|ЗАО|ПАО|АО|ТОО|ИП)\s+«[^»\n]{2,60}»")
+_BETWEEN = re.compile(
+    r"(?<!\w)(?:[Zz]wischen|[Bb]etween|[Ee]ntre|[Tt]ra|[Ff]ra)[:\s]{1,3}(?:der |dem |la |le |the )?"
+    r"([A-ZÄÖÜÉ][^\n,(–:;]{3,60}?)(?=,| \(|\n| –)"
+)
 _NAME_LIMIT = 7
 
 
@@ -407,6 +411,8 @@ def _names(layout: Layout) -> Iterator[tuple[str, Offsets, float]]:
             yield layout.text[slice(*span)].strip(), span, 0.5
     for match in _CYRILLIC.finditer(layout.text):
         yield match.group(), match.span(), 0.5
+    for match in _BETWEEN.finditer(layout.text):
+        yield match.group(1).strip(), match.span(1), 0.3
     for hit in words.finder("parties", "offices").find(layout.folded):
         cell = layout.cell_at(hit.start)
         if cell is None or layout.text[cell.start : hit.start].strip() or cell.line > 14:
@@ -473,9 +479,10 @@ def _supplier_weight(layout: Layout, span: Offsets) -> float:
     label = layout.side_label(span[0])
     if label is PartyRole.SUPPLIER:
         return 3.0
-    if label in (PartyRole.BILL_TO, PartyRole.SHIP_TO):
+    named = _named_side(layout, span[1])
+    if PartyRole.BILL_TO in (label, named) or label is PartyRole.SHIP_TO:
         return -4.0
-    weight = 0.0
+    weight = 3.0 if named is PartyRole.SUPPLIER else 0.0
     if _SENDER_LINE.search(layout.line_text(line)) and _POSTCODE.search(
         _cell_text(layout, span[0])
     ):

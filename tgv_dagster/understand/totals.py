@@ -91,7 +91,7 @@ def read(text: str, language: str | None = None) -> Totals:
     lines = _lines(text, folded, mentions)
     candidates = [*_labelled(text, folded, lines), *_row_sums(lines)]
     candidates += _tax_sums(candidates)
-    currency = _currency(mentions, candidates) or _stated_currency(folded)
+    currency = _currency(mentions, candidates) or stated_currency(text)
     proven = _prove(candidates)
     exempt = next(words.finder("amount_labels", "exempt").find(folded), None) is not None
     if proven is not None:
@@ -493,13 +493,13 @@ def _currency(mentions: tuple[AmountMention, ...], candidates: list[_Candidate])
 _STATED = re.compile(
     r"(?:waehrung|wahrung|currency|devise|valuta|monnaie|prices in|preise in|montants en"
     r"|betrag|montant|amount|importo|preis|summe)"
-    r"\W{1,6}(eur|euro|usd|us dollars|gbp|chf)(?!\w)"
+    r"\W{1,6}?(eur|euro|€|usd|us dollars|gbp|chf)(?!\w)"
 )
-_STATED_CODES = {"euro": "EUR", "us dollars": "USD"}
+_STATED_CODES = {"euro": "EUR", "€": "EUR", "us dollars": "USD"}
 
 
-def _stated_currency(folded: str) -> str | None:
+def stated_currency(text: str) -> str | None:
     """The currency a text names once for all its amounts."""
-    stated = {match.group(1) for match in _STATED.finditer(folded)}
+    stated = {match.group(1) for match in _STATED.finditer(words.fold(text))}
     codes = {_STATED_CODES.get(word, word.upper()) for word in stated}
     return codes.pop() if len(codes) == 1 else None
