@@ -63,6 +63,12 @@ def save_raw(
     )
 
 
+def record_manifest(connection: Connection, manifest: dict[str, Any], key: str) -> int:
+    """The rows that a manifest describes, for the rebuild from the raw layer; the arrival's id."""
+    raw_item_id = _raw_item_row(connection, manifest, key)
+    return _arrival_row(connection, manifest, raw_item_id)[0]
+
+
 def first_stage(arrival: NewArrival) -> Stage:
     """A whole mail is split first; everything else is read as it is."""
     return Stage.SPLIT if arrival.part_role is PartRole.MAIL else Stage.EXTRACT

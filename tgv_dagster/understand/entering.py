@@ -29,7 +29,7 @@ from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.ledger import Claim
 from tgv_dagster.store.organisation import SERVICE_LOGIN
-from tgv_dagster.store.pull import BatchReport, HeldByGate, Unworkable, pull
+from tgv_dagster.store.pull import BatchReport, HeldByGate, NotNow, Unworkable, pull
 from tgv_dagster.store.stages import Stage
 from tgv_dagster.understand.evidence import Field, OpenPoint
 from tgv_dagster.understand.extracted import Extraction
@@ -124,6 +124,8 @@ def _enter(
 ) -> str:
     with database.worker() as connection:
         number = allocate_number(connection, arrived, decision.mandant_id)
+        if not number.is_own and _owner_is_pending(connection, number.document_id):
+            raise NotNow("the arrival that brought these bytes first is not entered yet")
     if number.is_own:
         write_number_manifest(blobs, arrived, number.document_id, decision.mandant)
     bucket, key = _home_of_bytes(database, blobs, arrived, decision.entity)
@@ -228,6 +230,16 @@ def _home_of_bytes(
             (row[0], row[0], copied.key, arrived.bucket, arrived.sha256),
         )
     return row[0], copied.key
+
+
+def _owner_is_pending(connection: Connection, document_id: int) -> bool:
+    """The first arrival enters first, so that a rebuild shows the same file name and facts."""
+    row = connection.execute(
+        "SELECT a.outcome = 'pending' FROM document_numbers n JOIN arrivals a"
+        " ON a.uid = n.arrival_uid WHERE n.id = %s",
+        (document_id,),
+    ).fetchone()
+    return bool(row and row[0])
 
 
 def _is_entered(connection: Connection, document_id: int) -> bool:

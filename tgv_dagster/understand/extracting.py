@@ -292,8 +292,8 @@ def write_extraction(
     if generation == LIVE:
         connection.execute(
             "UPDATE extractions SET active = false WHERE raw_sha256 = %s AND part_role = %s"
-            " AND active AND engine_version <> %s",
-            (arrived.sha256, arrived.part_role, ENGINE_VERSION),
+            " AND active AND (engine_version, generation) <> (%s, %s)",
+            (arrived.sha256, arrived.part_role, ENGINE_VERSION, LIVE),
         )
     connection.execute(
         """
