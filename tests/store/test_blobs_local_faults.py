@@ -15,6 +15,7 @@ import platform
 import resource
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -220,7 +221,8 @@ def test_a_store_of_somebody_else_is_denied(tmp_path: Path) -> None:
     (root / "acme" / key).chmod(0)
 
     def become_other() -> None:
-        if os.geteuid() == 0:
+        # Whoever may not become another user is no user whom permissions do not stop.
+        with contextlib.suppress(PermissionError):
             os.setegid(65534)
             os.seteuid(65534)
 
@@ -294,6 +296,45 @@ def test_a_directory_that_cannot_be_synced_is_stated(tmp_path: Path) -> None:
     assert synced == Assurance.DONE
     assert in_child(put) == 0
     assert files(tmp_path) == [f"acme/{KEY}"]
+
+
+def test_a_name_that_cannot_be_made_durable_is_no_success(tmp_path: Path) -> None:
+    """The second file of a directory, so that no sync but that of its own name is due."""
+    ready: list[bool] = []
+    store = LocalBlobStore(
+        tmp_path,
+        on_step=lambda step: refuse("fsync", errno.EIO) if step is Step.LINKED and ready else None,
+    )
+    store.put_sidecar("acme", "one.json", b"{}")
+
+    def put() -> None:
+        ready.append(True)
+        store.put_sidecar("acme", "two.json", b"{}")
+
+    assert outcome_in_child(put).startswith("StoreFailed")
+
+
+def test_every_new_directory_is_synced_once(tmp_path: Path) -> None:
+    """Directories opened as such are those that are synced; the hook cannot be taken off again."""
+    opened: list[str] = []
+
+    def watch(event: str, details: tuple[object, ...]) -> None:
+        if event == "open" and isinstance(details[2], int) and details[2] & os.O_DIRECTORY:
+            opened.append(str(details[0]))
+
+    def put_two() -> None:
+        sys.addaudithook(watch)
+        store = LocalBlobStore(tmp_path)
+        opened.clear()
+        store.put("acme", io.BytesIO(CONTENT))
+        bucket = tmp_path / "acme"
+        levels = [bucket / KEY[:12], bucket / KEY[:9], bucket / "sha256", bucket, tmp_path]
+        assert opened == [str(level) for level in levels]
+        opened.clear()
+        store.put("acme", io.BytesIO(CONTENT))
+        assert opened == [str(bucket / KEY[:12])]
+
+    assert in_child(put_two) == 0
 
 
 @pytest.mark.parametrize("step", list(Step))
@@ -372,7 +413,11 @@ def _wait_for(condition: Callable[[], bool]) -> None:
         threading.Event().wait(0.005)
 
 
-@pytest.mark.parametrize("harm", [lambda b: b[:-1], lambda b: b + b"!", lambda b: b"\0" + b[1:]])
+@pytest.mark.parametrize(
+    "harm",
+    [lambda b: b[:-1], lambda b: b + b"!", lambda b: b"\0" + b[1:]],
+    ids=["shorter", "longer", "changed"],
+)
 def test_what_reads_back_differently_is_not_published(
     tmp_path: Path, harm: Callable[[bytes], bytes]
 ) -> None:

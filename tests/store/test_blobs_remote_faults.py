@@ -107,6 +107,16 @@ def test_a_download_that_always_breaks_is_unreachable_and_not_damaged(remote: Ba
         assert proxy.broken >= 3
 
 
+def test_a_blob_that_shrinks_while_it_is_open_never_reads_as_whole(remote: Backend) -> None:
+    store = remote.store()
+    store.put("acme", io.BytesIO(LARGE))
+
+    with store.open("acme", KEY) as file:
+        remote.overwrite(f"acme/{KEY}", LARGE[:1000])
+        with pytest.raises(StoreUnreachable, match="1000 bytes"):
+            file.read()
+
+
 def test_a_read_back_that_breaks_is_no_success(remote: Backend) -> None:
     with (
         Proxy(port_of(remote), cut_down=1_000_000) as proxy,

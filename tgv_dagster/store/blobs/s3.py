@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, cast
 
-import aiohttp
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
@@ -19,6 +18,7 @@ from botocore.exceptions import (
     PartialCredentialsError,
 )
 from s3fs import S3FileSystem
+from s3fs.core import S3_RETRYABLE_ERRORS
 
 from tgv_dagster.store.blobs import model
 from tgv_dagster.store.blobs.errors import (
@@ -258,7 +258,7 @@ class S3Driver:
             ) from error
         except OSError as error:
             raise _typed(error, what) from error
-        except (BotoCoreError, aiohttp.ClientError) as error:
+        except (BotoCoreError, *S3_RETRYABLE_ERRORS) as error:
             raise StoreUnreachable(f"{what}: {error}", "Check that the service runs") from error
 
 

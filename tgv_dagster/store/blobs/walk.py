@@ -43,7 +43,7 @@ def _walk(listing: Listing, directory: str, prefix: str) -> Iterator[Entry]:
     for entry in sorted(entries, key=lambda e: e.path + "/" * e.is_directory):
         path = f"{directory}/{entry.path}" if directory else entry.path
         if entry.is_directory:
-            if f"{path}/".startswith(prefix) or prefix.startswith(f"{path}/"):
+            if f"{path}/".startswith(prefix):
                 yield from _walk(listing, path, prefix)
         elif path.startswith(prefix):
             yield Entry(path, is_directory=False, modified=entry.modified)
