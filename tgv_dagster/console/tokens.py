@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from tgv_dagster.console.common import AS_OPTION, MANDANT_OPTION, opened, out
@@ -12,6 +15,15 @@ from tgv_dagster.web import tokens
 from tgv_dagster.web.tokens import DEFAULT_LIFETIME, TokenError
 
 token_app = typer.Typer(help="Tokens of the HTTP service.", no_args_is_help=True)
+
+
+@contextmanager
+def _clear() -> Iterator[None]:
+    """A token that cannot be made or found is a wrong argument."""
+    try:
+        yield
+    except TokenError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 @token_app.command("create")
@@ -46,7 +58,7 @@ def list_all() -> None:
         for row in tokens.list_tokens(installation.database):
             expires = "never" if row.expires_at is None else f"{row.expires_at:%Y-%m-%d}"
             table.add_row(
-                str(row.id), row.login, row.mandant or "all", row.name, expires, row.state
+                str(row.id), row.login, row.mandant or "all", escape(row.name), expires, row.state
             )
         out.print(table)
 

@@ -96,7 +96,12 @@ TABLES: tuple[Table, ...] = (
         f"{_tenant(entity='entity_hint', is_test=True, min_role=Role.MANDANT_ADMIN)})",
     ),
     Table("document_numbers", PRIMARY, _document("document_numbers", "id")),
-    Table("legacy_links", PRIMARY, _document("legacy_links")),
+    Table(
+        "legacy_links",
+        PRIMARY,
+        f"{_document('legacy_links')} OR (legacy_links.document_id IS NULL AND "
+        f"{_tenant(entity=None, min_role=Role.MANDANT_ADMIN)})",
+    ),
     Table("mail_ledger", PRIMARY, OWNER_ONLY),
     Table("mail_parts", PRIMARY, _document("mail_parts")),
     Table("documents", DERIVED, DOCUMENTS),

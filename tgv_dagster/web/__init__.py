@@ -1,1 +1,1 @@
-"""Web: the HTTP service and its pages."""
+"""Web: the HTTP service and its pages. Routers translate; what happens stands in the rooms."""

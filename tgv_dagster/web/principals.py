@@ -1,0 +1,108 @@
+"""Who is asking: from the bearer token to the scope, for every request anew (ACT-01, ACT-02).
+
+Belongs here: the dependencies that routers name (`Viewer`, `Editor`, `Owner`), and the event of
+each denial. Does not belong here: what a scope may see; the walls decide that in the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from tgv_dagster.installation import Installation
+from tgv_dagster.store.db import Database
+from tgv_dagster.store.events import Event, record
+from tgv_dagster.store.levels import Role
+from tgv_dagster.store.scope import Scope, ScopeError
+from tgv_dagster.web.tokens import Refusal, check_token
+
+SOURCE = "http"
+ANONYMOUS = "anonymous"
+
+bearer = HTTPBearer(
+    auto_error=False,
+    scheme_name="token",
+    description="A token made with `tgv token create LOGIN --mandant TENANT`.",
+)
+
+
+class Unauthenticated(Exception):
+    """The request carries no valid token. The answer is the same whatever the reason is."""
+
+
+def installation_of(request: Request) -> Installation:
+    """The installation this service was made for."""
+    return cast("Installation", request.app.state.installation)
+
+
+def authenticate(database: Database, token: str | None, *, route: str) -> Scope:
+    """The scope of the token's user in the token's tenant; a refusal is recorded as an event.
+
+    Raises Unauthenticated.
+    """
+    holder = check_token(database, token)
+    if isinstance(holder, Refusal):
+        record_denial(database, ANONYMOUS, None, route, holder)
+        raise Unauthenticated
+    try:
+        scope = Scope.for_principal(database, holder.login, mandant=holder.mandant, source=SOURCE)
+    except ScopeError:
+        scope = None
+    # A token over all tenants is the owner's; whoever is not owner any more holds nothing.
+    if scope is None or (holder.mandant is None and scope.mandant_id is not None):
+        record_denial(database, holder.login, None, route, Refusal.NO_MEMBERSHIP)
+        raise Unauthenticated
+    return scope
+
+
+def require(role: Role, *, whole_installation: bool = False) -> Callable[..., Scope]:
+    """A dependency: the caller's scope, when it has at least this role.
+
+    `whole_installation` asks for the owner in a session over all tenants.
+    """
+
+    def principal(
+        request: Request,
+        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+    ) -> Scope:
+        database = installation_of(request).database
+        route = f"{request.method} {request.scope['route'].path}"
+        token = credentials.credentials if credentials else None
+        scope = authenticate(database, token, route=route)
+        try:
+            scope.require(role)
+            if whole_installation and scope.mandant_id is not None:
+                raise ScopeError("This needs the owner's token over all tenants.")
+        except ScopeError as error:
+            record_denial(database, scope.principal, scope.mandant_id, route, str(error))
+            raise
+        return scope
+
+    return principal
+
+
+def record_denial(
+    database: Database, who: str, mandant_id: int | None, route: str, reason: str
+) -> None:
+    """One event per denial: who, which route, why; no token, no id, no text of the request."""
+    with database.worker() as connection:
+        record(
+            connection,
+            Event(
+                kind="http.denied",
+                author=who,
+                is_human=who != ANONYMOUS,
+                object=f"route:{route}",
+                reason=reason,
+                mandant_id=mandant_id,
+            ),
+        )
+
+
+Viewer = Annotated[Scope, Depends(require(Role.VIEWER))]
+Editor = Annotated[Scope, Depends(require(Role.EDITOR))]
+Owner = Annotated[Scope, Depends(require(Role.SUPER_ADMIN, whole_installation=True))]
+Service = Annotated[Installation, Depends(installation_of)]
