@@ -31,7 +31,7 @@ from tgv_dagster.store.ledger import Claim
 from tgv_dagster.store.organisation import SERVICE_LOGIN
 from tgv_dagster.store.pull import BatchReport, HeldByGate, NotNow, Unworkable, pull
 from tgv_dagster.store.stages import Stage
-from tgv_dagster.understand.evidence import Field, OpenPoint
+from tgv_dagster.understand.evidence import OpenPoint
 from tgv_dagster.understand.extracted import Extraction
 from tgv_dagster.understand.extracting import (
     RAW_FIRST,
@@ -309,7 +309,6 @@ def _write_document(
         decision.triage.findings,
         set_by="triage",
         version=TRIAGE_VERSION,
-        fields=tuple(Field),
     )
     show_on_document(connection, document_id)
     _write_mentions(connection, document_id, decision)

@@ -7,17 +7,17 @@ Human values outrank rules, rules outrank machine values, and a human value surv
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from tgv_dagster.store.db import Connection
 from tgv_dagster.store.stages import LIVE
-from tgv_dagster.understand.evidence import Field, Finding, Origin, Span
+from tgv_dagster.understand.evidence import Field, Finding, FindingValue, Origin, Span
 
 COLUMN_OF: dict[Field, str] = {
     Field.DOC_TYPE: "doc_type",
@@ -63,6 +63,28 @@ def as_text(value: object) -> str | None:
     return str(value)
 
 
+_DATES = frozenset(f for f in Field if f.endswith("_date")) | {Field.NOTICE_DEADLINE}
+_AMOUNTS = frozenset(f for f in Field if f.startswith("amount_"))
+
+
+def from_text(field: Field, text: str | None) -> FindingValue | None:
+    """The typed value of a stored one; ValueError for text that is no value of this field."""
+    if text is None:
+        return None
+    if field in _DATES:
+        return date.fromisoformat(text)
+    if field in _AMOUNTS:
+        try:
+            return Decimal(text)
+        except InvalidOperation as error:
+            raise ValueError(f"{text!r} is no amount") from error
+    if field is Field.NOTICE_PERIOD_DAYS:
+        return int(text)
+    if field is Field.AUTO_RENEWAL:
+        return text == "true"
+    return text
+
+
 def write_values(
     connection: Connection,
     document_id: int,
@@ -71,19 +93,15 @@ def write_values(
     set_by: str,
     version: str,
     generation: int = LIVE,
-    fields: Sequence[Field] | None = None,
 ) -> None:
-    """Replace the machine and rule values of a document that this step owns.
+    """Replace what the step `set_by` wrote before; human values are never touched.
 
-    `fields` limits the replacement to these fields (default: those of the findings). Human values
-    are never touched. In another generation the values are written beside, inactive.
+    In another generation than the daily one the values are written beside, inactive.
     """
-    rows = list(findings)
-    owned = sorted({*(fields or ()), *(f.field for f in rows)})
     connection.execute(
-        "DELETE FROM document_values WHERE document_id = %s AND generation = %s"
-        " AND origin <> 'human' AND field = ANY (%s)",
-        (document_id, generation, [str(f) for f in owned]),
+        "DELETE FROM document_values WHERE document_id = %s AND generation = %s AND set_by = %s"
+        " AND origin <> 'human'",
+        (document_id, generation, set_by),
     )
     with connection.cursor() as cursor:
         cursor.executemany(
@@ -107,7 +125,7 @@ def write_values(
                     generation,
                     generation == LIVE,
                 )
-                for f in rows
+                for f in findings
             ],
         )
 
@@ -128,12 +146,17 @@ def set_human_value(
     )
 
 
-def effective_values(connection: Connection, document_id: int) -> dict[Field, StoredValue]:
-    """The strongest active value of each field: human, then rule, then the surest machine."""
+def effective_values(
+    connection: Connection, document_id: int, *, without: str = ""
+) -> dict[Field, StoredValue]:
+    """The strongest active value of each field: human, then rule, then the surest machine.
+
+    `without` leaves out what that step wrote, for the step that is about to write anew.
+    """
     rows = connection.execute(
         "SELECT field, value, origin, confidence, rule_id FROM document_values"
-        " WHERE document_id = %s AND active ORDER BY id",
-        (document_id,),
+        " WHERE document_id = %s AND active AND (origin = 'human' OR set_by <> %s) ORDER BY id",
+        (document_id, without),
     ).fetchall()
     best: dict[Field, StoredValue] = {}
     for field, text, origin, confidence, rule_id in rows:
