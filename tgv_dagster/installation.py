@@ -10,8 +10,9 @@ import logging
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
+from tgv_dagster.know.spaces import ensure_spaces
 from tgv_dagster.settings import Settings
-from tgv_dagster.store import migrate, organisation
+from tgv_dagster.store import migrate, organisation, tuning
 from tgv_dagster.store.blobs import BlobStore, resolve
 from tgv_dagster.store.db import Database, product_url
 from tgv_dagster.store.scope import Scope
@@ -44,8 +45,10 @@ class Installation:
         migrate.upgrade(url)
         database = Database(url)
         blobs = resolve(settings.blob_target, region=settings.blob_region or None)
+        ensure_spaces(database)
         with database.worker() as connection:
             organisation.ensure_service_principal(connection)
+            tuning.seed(connection)
             if settings.organisation is not None:
                 organisation.import_organisation(
                     connection,
@@ -68,19 +71,19 @@ class Installation:
 
         return ExtractionPool(workers=self.settings.workers)
 
-    @cached_property
+    @property
     def embedder(self) -> Embedder:
-        """The model of the active vector space."""
+        """The model of the vector space that is active now."""
         from tgv_dagster.know.spaces import active_embedder
 
         return active_embedder(self.database)
 
     @cached_property
     def words(self) -> WordIndex:
-        """The word index of this installation."""
-        from tgv_dagster.know.words import WordIndex
+        """The word index of this installation, built from the chunks when there is none."""
+        from tgv_dagster.know.wording import open_words
 
-        return WordIndex.open(self.settings.index_path)
+        return open_words(self.database, self.settings.index_path)
 
     def service_scope(self, *, source: str, include_test: bool = False) -> Scope:
         """The scope of the named service principal (console and jobs)."""
