@@ -168,7 +168,7 @@ def read_bytes(
         ):
             file_type = _sniff(path, arrived.file_name)
             if arrived.size == 0:
-                return Extraction(Status.EMPTY, "the file is empty")
+                return Extraction(Status.FAILED, "the file is empty")
             if file_type.family in _SET_APART:
                 return Extraction(Status.UNSUPPORTED, _SET_APART[file_type.family])
             extraction = pool.extract(
@@ -269,8 +269,6 @@ def _apart(arrived: ArrivedBytes, extraction: Extraction) -> tuple[ArrivalOutcom
     """Arrivals that end here, with their reason."""
     if extraction.reason in _SET_APART.values():
         return ArrivalOutcome.SET_APART, extraction.reason
-    if arrived.size == 0:
-        return ArrivalOutcome.SET_APART, "the file is empty"
     if _arriving(extraction) and not extraction.text.strip():
         return ArrivalOutcome.SPLIT, "unpacked; its members arrived on their own"
     return None
