@@ -22,6 +22,7 @@ from tgv_dagster.understand.filetype import Family
 
 ENGINE_VERSION = "1"
 PAGE_BREAK = "\f"
+MEMORY_REACHED = "the memory limit was reached"
 
 
 class Status(StrEnum):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tgv_dagster.understand.extracted import (
     ENGINE_VERSION,
+    MEMORY_REACHED,
     PAGE_BREAK,
     ArchiveLimits,
     Embedded,
@@ -75,7 +76,7 @@ def extract(source: Path, file_type: FileType, settings: ExtractionSettings) -> 
     except ReaderError as error:
         return Extraction(Status.FAILED, str(error))
     except MemoryError:
-        return Extraction(Status.FAILED, "the memory limit was reached")
+        return Extraction(Status.FAILED, MEMORY_REACHED)
     except RecursionError:
         return Extraction(Status.FAILED, "nested too deeply")
     except OSError as error:

@@ -139,8 +139,10 @@ def _read(handle: int, place: Placement) -> Layer:
     spans: list[tuple[int, int]] = []
     runs: list[str] = []
     for match in _RUN.finditer(text):
-        run = match.group().rstrip()
+        run = match.group().rstrip(" \t")
         start = match.start()
+        if not run.strip():
+            continue
         runs.append(run)
         spans.append((start, start + len(run) - 1))
     if not runs:
