@@ -228,7 +228,8 @@ def _opens_span(contract: _Contract, index: int) -> bool:
 
 
 _SPAN_LINK = re.compile(
-    r"[\s,(]*(?:-|bis|bis zum|bis einschliesslich|au|to|until|al|по|till|through)\s*(?:zum|the)?\s*"
+    r"[\s,(]*(?:-|bis|bis zum|bis einschlies{1,2}lich|au|to|until|al|по|till|through)"
+    r"\s*(?:zum|the)?\s*"
 )
 
 

@@ -385,7 +385,7 @@ def _discount_words() -> words.PhraseFinder:
 
 
 _DETOUR = re.compile(
-    r"(?<!\w)(?:gemass|gemaess|laut|uber|ueber|fur|fuer|zu|zur|zum|wegen|selon|pour|relative|per|for"
+    r"(?<!\w)(?:gemas{1,2}|gemaes{1,2}|laut|uber|ueber|fur|fuer|zu|zur|zum|wegen|selon|pour|relative|per|for"
     r"|regarding|secondo|по)(?!\w)"
 )
 
@@ -449,7 +449,7 @@ def _ranges(folded: str, reads: tuple[ReadDate, ...]) -> dict[int, int]:
 def _range_word() -> re.Pattern[str]:
     phrases = words.phrases_by_key("date_labels", "ranges")["range"]
     options = "|".join(re.escape(words.fold(phrase)) for phrase in phrases)
-    return re.compile(rf"[\s,(]*(?:-|{options})[\s]*(?:zum|den|le|the|einschliesslich)?\s*")
+    return re.compile(rf"[\s,(]*(?:-|{options})[\s]*(?:zum|den|le|the|einschlies{1, 2}lich)?\s*")
 
 
 _STACK, _HEAD, _TABLE, _TABLE_GENERAL = 0.9, 0.9, 0.72, 0.5
@@ -468,7 +468,11 @@ def _columns(
         if not row.labels or row.reads:
             continue
         below = rows[position + 1] if position + 1 < len(rows) else None
-        if below and len(below.reads) == len(row.labels) and not below.labels:
+        after = rows[position + 2] if position + 2 < len(rows) else None
+        aligned = _aligned(folded, reads, row, below, after)
+        if aligned:
+            found = aligned | found
+        elif below and len(below.reads) == len(row.labels) and not below.labels:
             table = _has_other_words(folded, row)
             pairs = zip(below.reads, row.labels, strict=True)
             found = {read: (hit, _column_weight(hit, table)) for read, hit in pairs} | found
@@ -476,6 +480,50 @@ def _columns(
             stacked = _stacked(folded, rows, position)
             found = {read: (hit, _STACK) for read, hit in stacked.items()} | found
     return found
+
+
+_ITEM_WORDS = re.compile(
+    r"(?<!\w)(?:pos|beschreibung|bezeichnung|description|designation|descrizione|menge|qty|quantity"
+    r"|quantite|quantita|betrag|amount|montant|importo|leistung|prix|preis|price|prezzo|artikel"
+    r"|сумма|кол-во|наименование)(?!\w)"
+)
+
+
+def _aligned(
+    folded: str, reads: tuple[ReadDate, ...], head: _Row, below: _Row | None, after: _Row | None
+) -> dict[int, tuple[Hit, float]]:
+    """Dates in the cell under their label, where head and value line have the same cells.
+
+    The head of a list of positions, or one with a second dated line, dates its rows only.
+    """
+    if below is None or below.labels or not below.reads:
+        return {}
+    head_cells, cells = _cells(folded, head), _cells(folded, below)
+    if len(head_cells) < 2 or len(head_cells) != len(cells):
+        return {}
+    item_list = _ITEM_WORDS.search(folded[head.start : head.end]) is not None
+    repeated = after is not None and bool(after.reads) and not after.labels
+    found: dict[int, tuple[Hit, float]] = {}
+    for read in below.reads:
+        column = _cell_index(cells, reads[read].span[0])
+        hits = [hit for hit in head.labels if _cell_index(head_cells, hit.start) == column]
+        if len(hits) == 1:
+            found[read] = (hits[0], _column_weight(hits[0], item_list or repeated))
+    return found
+
+
+_GAP_WIDTH = re.compile(r" {2,}|\t+")
+
+
+def _cells(folded: str, row: _Row) -> list[int]:
+    """Where the cells of a line begin."""
+    begins = [row.start]
+    begins += [match.end() for match in _GAP_WIDTH.finditer(folded, row.start, row.end)]
+    return [begin for begin in begins if folded[begin : row.end].strip()]
+
+
+def _cell_index(cells: list[int], position: int) -> int:
+    return max(index for index, begin in enumerate(cells) if begin <= position)
 
 
 def _column_weight(hit: Hit, table: bool) -> float:
@@ -493,7 +541,7 @@ def _has_other_words(folded: str, row: _Row) -> bool:
 
 
 def _rows(text: str, labels: tuple[Hit, ...], reads: tuple[ReadDate, ...]) -> list[_Row]:
-    label_starts = [hit.start for hit in labels]
+    label_starts = [hit.end - 1 for hit in labels]
     read_starts = [read.span[0] for read in reads]
     rows: list[_Row] = []
     for match in re.finditer(r"[^\n]*[^\s][^\n]*", text):

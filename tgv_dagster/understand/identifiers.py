@@ -373,10 +373,13 @@ _NUMBER_BELOW = re.compile(
 
 def _document_numbers(text: str, folded: str) -> Iterator[Identifier]:
     for hit in words.finder("numbers", "labels").find(folded):
+        if hit.key == "another_document":
+            continue
         match = _NUMBER.match(folded, hit.end) or _NUMBER_BELOW.match(folded, hit.end)
         yield from _document_number(text, hit.key, match, labelled=True)
     for hit in words.finder("numbers", "nouns").find(folded):
-        later = _NUMBER_LATER.match(folded, hit.end)
+        contract = hit.key == IdentifierKind.CONTRACT_NO
+        later = _NUMBER_LATER.match(folded, hit.end) if contract else None
         if later is not None:
             yield from _document_number(text, hit.key, later, labelled=True)
         else:

@@ -96,11 +96,14 @@ _CONTACT = re.compile(
 )
 
 
+_PLAIN_BLANKS = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009\u2007", " "))
+
+
 class Layout:
     """A text cut into lines and cells, with the labels of the sides on them."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text = text.translate(_PLAIN_BLANKS)
         self.folded = words.fold(text)
         self.line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
         self.cells = self._cells()
@@ -277,10 +280,10 @@ def _sides(layout: Layout, match: EntityMatch) -> Iterator[tuple[PartyRole, floa
     named = _named_side(layout, match.span[1])
     if named is not None:
         yield named, _NAMED
-    block = _address_block(layout, start)
-    if block and not layout.is_marked(line, 1):
+    block = _block(layout, start)
+    if block is _Block.RECIPIENT:
         yield PartyRole.BILL_TO, _BLOCK
-    elif layout.is_marked(line, 2):
+    elif block is not _Block.UNCLEAR and layout.is_marked(line, 2):
         yield PartyRole.SUPPLIER, _MARKED
     if line >= len(layout.line_starts) - 6 and len(layout.line_starts) > 12:
         yield PartyRole.SUPPLIER, _FOOTER
@@ -326,23 +329,52 @@ def _side_of_number(
 _CUSTOMER_NEAR = re.compile(r"kundennummer|kunden-?nr|customer|client|cliente|kunde\b|klant")
 
 
-def _address_block(layout: Layout, position: int) -> bool:
-    """Whether a postcode line follows within four lines, in the cells below the name."""
+class _Block(StrEnum):
+    """What an address under a name is."""
+
+    NONE = "none"
+    RECIPIENT = "recipient"
+    SENDER = "sender"
+    UNCLEAR = "unclear"
+
+
+_FOOTER_LINES = 8
+
+
+def _block(layout: Layout, position: int) -> _Block:
+    """The address in the cells below a name: bare is the recipient's, with contacts the sender's.
+
+    Contacts in a neighbouring column leave it open at the top and make it a footer at the bottom.
+    """
     cell = layout.cell_at(position)
     if cell is None or _POSTCODE.search(layout.text[cell.start : cell.end]):
-        return False
+        return _Block.NONE
+    below = _column_below(layout, cell)
+    depth = next((i for i, part in enumerate(below) if _POSTCODE.match(part)), None)
+    if depth is None or any(_CONTACT.search(part) for part in below[:depth]):
+        return _Block.NONE
+    if any(_CONTACT.search(part) for part in below[depth + 1 : depth + 3]):
+        return _Block.SENDER
+    if not layout.is_marked(cell.line, 1):
+        return _Block.RECIPIENT
+    return _Block.SENDER if cell.line >= len(layout.line_starts) - _FOOTER_LINES else _Block.UNCLEAR
+
+
+_BLOCK_DEPTH = 7
+
+
+def _column_below(layout: Layout, cell: _Cell) -> list[str]:
+    """The cells under a cell, down to an empty line."""
     column = cell.start - layout.line_starts[cell.line]
-    for line in range(cell.line + 1, cell.line + 6):
+    parts: list[str] = []
+    for line in range(cell.line + 1, cell.line + 1 + _BLOCK_DEPTH):
         text = layout.line_text(line)
         part = text[column:] if column and len(text) > column else text
-        part = re.split(r" {2,}|\t", part.strip())[0]
-        if not part.strip():
-            return False
-        if _POSTCODE.match(part.strip()):
-            return True
-        if _CONTACT.search(part):
-            return False
-    return False
+        part = re.split(r" {2,}|\t", part.strip())[0].strip()
+        if not part:
+            break
+        parts.append(part)
+    return parts
 
 
 # --- company names -------------------------------------------------------------------------------
@@ -412,7 +444,7 @@ def _names(layout: Layout) -> Iterator[tuple[str, Offsets, float]]:
     for match in _CYRILLIC.finditer(layout.text):
         yield match.group(), match.span(), 0.5
     for match in _BETWEEN.finditer(layout.text):
-        yield match.group(1).strip(), match.span(1), 0.3
+        yield match.group(1).strip(), match.span(1), -1.0
     for hit in words.finder("parties", "offices").find(layout.folded):
         cell = layout.cell_at(hit.start)
         if cell is None or layout.text[cell.start : hit.start].strip() or cell.line > 14:
@@ -437,14 +469,27 @@ def _extend_left(layout: Layout, start: int, end: int) -> Offsets | None:
     for position, token in reversed(tokens[-_NAME_LIMIT:]):
         plain = token.strip(",")
         capital = plain[:1].isupper() or plain[:1].isdigit() or "." in plain[1:-1] or "-" in plain
-        if capital and not _is_label_word(plain):
+        if capital and (begin is None or not _is_label_word(plain)):
             begin = position
         elif plain.lower() not in _CONNECTORS:
             break
-    return None if begin is None else (begin, end)
+    if begin is not None:
+        return begin, end
+    headed = layout.line_of(start) <= 3 or _SENDER_LINE.search(
+        layout.line_text(layout.line_of(start))
+    )
+    if headed and tokens and len(tokens) <= _NAME_LIMIT and tokens[0][1][:1].isupper():
+        return tokens[0][0], end
+    return None
+
+
+_SHORT_LABELS = frozenset({"An", "Fa.", "M.", "Mme"})
 
 
 def _is_label_word(token: str) -> bool:
+    """Whether a word in front of a name is a form of address or a label; "Bei" may be a name."""
+    if token[:1].isupper() and len(token) < 4 and token not in _SHORT_LABELS:
+        return False
     return next(words.finder("parties", "before_name").find(words.fold(token)), None) is not None
 
 
@@ -487,9 +532,10 @@ def _supplier_weight(layout: Layout, span: Offsets) -> float:
         _cell_text(layout, span[0])
     ):
         weight += 2.0
-    elif _address_block(layout, span[0]) and not layout.is_marked(line, 1):
+    block = _block(layout, span[0])
+    if block is _Block.RECIPIENT:
         weight -= 1.5
-    if layout.is_marked(line, 2):
+    elif block is not _Block.UNCLEAR and layout.is_marked(line, 2):
         weight += 1.2
     if line <= 2:
         weight += 1.5

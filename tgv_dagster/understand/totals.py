@@ -175,7 +175,7 @@ _STRONG, _WEAK, _POSTFIX, _UNDER, _ROW, _BESIDE = 1.0, 0.6, 0.5, 0.8, 0.5, 0.3
 _ROW_UNDER_HEADER = 0.65
 _HEADER_REACH = 3
 _INCLUDED = re.compile(
-    r"(?:inkl|incl|einschl|einschliesslich|enthalten\w*|compris|ttc|con|inclu\w+)\W.{0,12}$"
+    r"(?:inkl|incl|einschl|einschlies{1,2}lich|enthalten\w*|compris|ttc|con|inclu\w+)\W.{0,12}$"
 )
 _EXCLUDED = re.compile(r"(?:exkl|excl|ohne|hors|vor|before|senza|esclusa)\W.{0,8}$")
 
