@@ -146,7 +146,8 @@ def _walk(installation: Installation) -> bool:
         def seen(step: str, done: int, total: int) -> None:
             if step not in tasks:
                 tasks[step] = progress.add_task(step, total=None)
-            progress.update(tasks[step], completed=done, total=max(total, done) or None)  # pyright: ignore[reportArgumentType]
+            if total:  # an idle pass over a step says nothing new
+                progress.update(tasks[step], completed=done, total=max(total, done))
 
         result = materialize_flow(installation, seen)
     for fault in result.faults:
