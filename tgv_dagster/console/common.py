@@ -12,6 +12,7 @@ from rich.console import Console
 
 from tgv_dagster.clarify.decisions import CaseClosed, CaseNotFound, NotAnswerable
 from tgv_dagster.installation import Installation
+from tgv_dagster.rebuild import RebuildError
 from tgv_dagster.settings import Settings, SettingsError, load_settings
 from tgv_dagster.store.blobs import StoreError
 from tgv_dagster.store.db import Database, DatabaseFull, DatabaseUnavailable
@@ -34,6 +35,7 @@ KNOWN_ERRORS = (
     OrganisationError,
     PortBusy,
     ProcessEnded,
+    RebuildError,
     SchemaError,
     ScopeError,
     SettingsError,

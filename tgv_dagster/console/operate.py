@@ -9,7 +9,14 @@ from pathlib import Path
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 
 from tgv_dagster.audit.verdict import State
@@ -141,7 +148,7 @@ def _walk(installation: Installation) -> bool:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=out) as progress:
-        tasks: dict[str, int] = {}
+        tasks: dict[str, TaskID] = {}
 
         def seen(step: str, done: int, total: int) -> None:
             if step not in tasks:
