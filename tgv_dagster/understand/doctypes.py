@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 
 from tgv_dagster.understand import words
 from tgv_dagster.understand.amounts import Offsets
@@ -252,7 +253,7 @@ def _mail_kind(text: str, facts: TypeFacts) -> TypeVerdict:
 
 
 _TITLE_LINE, _TITLE_START, _TITLE_NEAR, _TITLE_FAR = 6.0, 5.0, 1.6, 0.5
-_BODY, _BODY_CAP = 0.9, 3.6
+_BODY, _BODY_CAP = 1.0, 4.5
 _LETTER_BODY, _LETTER_CAP = 1.6, 3.2
 _NAME, _SUBJECT = 1.5, 1.2
 _TOP_LINES, _HEAD_LINES = 30, 60
@@ -343,11 +344,18 @@ def _title_value(folded: str, start: int, end: int, line_ends: list[int]) -> flo
     before = folded[line_start:start].strip(" #*:>-|")
     rest = re.sub(r"[\d\W_]+|(?<!\w)(?:nr|no|vom|du|of|del|n|den)(?!\w)", "", line[end - start :])
     at_start = not before or before.isdigit()
+    if rest and folded[start:end] in _alone():
+        return _TITLE_FAR
     if number < _HEAD_LINES and at_start and len(rest) <= _REST:
         return _TITLE_LINE if number < _TOP_LINES or not rest else _TITLE_START
     if number < _TOP_LINES and at_start:
         return _TITLE_START if len(line) < 90 else _TITLE_NEAR
     return _TITLE_NEAR if number < _TOP_LINES else _TITLE_FAR
+
+
+@cache
+def _alone() -> frozenset[str]:
+    return frozenset(words.fold(word) for word in words.load("doctypes")["alone"])
 
 
 def _line_number(line_ends: list[int], position: int) -> int:

@@ -503,13 +503,16 @@ _NAME_LINE = re.compile(
 )
 
 
+_DOMAIN_NAME = re.compile(r"[\w-]{2,40}\.[a-z]{2,10}")
+
+
 def _letterhead(layout: Layout) -> Iterator[tuple[str, Offsets, float]]:
     """A name without legal form in the sender line or on the first line."""
     for cell in layout.cells[:14]:
         text = layout.text[cell.start : cell.end]
         if _SENDER_LINE.search(text) and _POSTCODE.search(text):
             name = _SENDER_LINE.split(text)[0].strip()
-            if _NAME_LINE.fullmatch(name):
+            if _NAME_LINE.fullmatch(name) or _DOMAIN_NAME.fullmatch(name):
                 yield name, (cell.start, cell.start + len(name)), 0.6
     first = layout.cells[0] if layout.cells else None
     if first is not None:
