@@ -1,21 +1,26 @@
 """The folder gate: files that people, scanners and programs put into the watched folder.
 
 Every look is a full scan (events may only make it happen sooner, known-faults 76 to 81). A file is
-taken when size and times rest and its format's end is present; it moves to `processed/` only after
-its bytes are read back and its row is committed. Layout: `<inbox>/<mandant>/<entity>/…`; deeper
-folders and a side-car `<file>.intent.txt` become the intent text (UPL-05, UPL-06).
+taken when size and times rest, nobody here writes to it and its format's end is present; it moves
+to `processed/` only after its bytes are read back and its row is committed. Layout:
+`<inbox>/<mandant>/<entity>/…`; deeper folders and a side-car `<file>.intent.txt` become the intent
+text (UPL-05, UPL-06).
 """
 
 from __future__ import annotations
 
+import fcntl
+import io
 import os
+import signal
 import stat
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from tgv_dagster.arrive.completeness import Completeness, State, is_complete
 from tgv_dagster.arrive.gates import (
@@ -31,9 +36,10 @@ from tgv_dagster.arrive.gates import (
 from tgv_dagster.arrive.raw import SavedRaw, bucket_for, printable, save_raw
 from tgv_dagster.store.blobs import BlobStore
 from tgv_dagster.store.blobs.errors import SourceUnreadable, StoreError
-from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, open_case
+from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, close_solved, open_case
 from tgv_dagster.store.db import Database
 from tgv_dagster.store.organisation import INTAKE_BUCKET, SERVICE_LOGIN
+from tgv_dagster.store.pull import INSTALLATION_FAULTS
 
 PROCESSED = "processed"
 SIDE_CAR = ".intent.txt"
@@ -42,6 +48,7 @@ OLD_SECONDS = 3600.0
 """A file whose times are both older than this rests, whatever the clocks of a share say."""
 PATIENCE_SECONDS = 600.0
 """A resting file without its format's end is taken as broken after this long."""
+VANISHED = "vanished before it could be read"
 MAX_INTENT_CHARACTERS = 600
 _HEAD_BYTES = 8192
 
@@ -80,6 +87,16 @@ class Candidate:
             GateKind.FOLDER, self.path, self.inode, self.size, self.mtime_ns, self.ctime_ns
         )
 
+    def is_at(self, path: Path) -> bool:
+        """Whether this very file lies there, with the content it was looked at. Raises OSError."""
+        info = path.stat(follow_symlinks=False)
+        return self.has(info)
+
+    def has(self, info: os.stat_result) -> bool:
+        """Whether these are the facts of this file; a rename changes none of them."""
+        seen = (self.size, self.mtime_ns, self.inode)
+        return (info.st_size, info.st_mtime_ns, info.st_ino) == seen
+
     def age_seconds(self, now: float) -> float:
         """Seconds since the younger of both times; negative when a clock runs ahead."""
         return now - max(self.mtime_ns, self.ctime_ns) / 1e9
@@ -116,41 +133,62 @@ class FolderGate:
         self._clock = clock
         self._on_step = on_step or (lambda _step: None)
         self._names: dict[str, frozenset[str]] | None = None
+        self._cases: frozenset[str] = frozenset()
 
     def waiting(self) -> bool:
         """Whether a file lies here that has not arrived yet."""
         return bool(self.new_candidates(look(self._settings.root)))
 
     def new_candidates(self, seen: Look) -> tuple[Candidate, ...]:
-        """Candidates whose arrival is not recorded (one indexed read per 1,000 files)."""
-        known: set[str] = set()
-        keys = [c.key for c in seen.candidates]
+        """Candidates whose arrival is not recorded (one indexed read, none for an empty look)."""
+        return self._parted(seen)[0]
+
+    def _parted(self, seen: Look) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
+        """Candidates that have not arrived yet, and those that have."""
+        if not seen.candidates:
+            return (), ()
+        by_key = {candidate.key: candidate for candidate in seen.candidates}
         with self._database.worker() as connection:
-            for start in range(0, len(keys), 1000):
-                rows = connection.execute(
-                    "SELECT arrival_key FROM arrivals WHERE arrival_key = ANY (%s)",
-                    (keys[start : start + 1000],),
-                )
-                known.update(row[0] for row in rows)
-        return tuple(c for c, key in zip(seen.candidates, keys, strict=True) if key not in known)
+            rows = connection.execute(
+                "SELECT arrival_key FROM arrivals WHERE arrival_key = ANY (%s)", (list(by_key),)
+            ).fetchall()
+        arrived = {row[0] for row in rows}
+        return (
+            tuple(c for key, c in by_key.items() if key not in arrived),
+            tuple(c for key, c in by_key.items() if key in arrived),
+        )
 
     def take(self, limit: int) -> Iterator[Taken]:
-        """Secure up to `limit` files; resting files first, young ones after one common wait."""
+        """Secure up to `limit` files; resting files first, young ones after one common wait.
+
+        What waits or fails does not count, so that it never keeps the files behind it from being
+        taken. Raises the faults of the installation (`store.pull`): they hit every file alike.
+        """
         first_look = time.monotonic()
         seen = look(self._settings.root)
-        yield from seen.skipped
-        todo = self.new_candidates(seen)[:limit]
+        yield from (self._unreadable_folder(taken) for taken in seen.skipped)
+        todo, arrived = self._parted(seen)
+        if self._settings.move:
+            # A killed run may have secured a file without moving it.
+            for candidate in arrived:
+                self._leave(candidate)
+        if todo:
+            self._cases = self._open_cases()
         now = self._clock()
+        for candidate in todo:
+            if limit > 0 and candidate.age_seconds(now) >= OLD_SECONDS:
+                taken = self._take_one(candidate, now)
+                limit -= taken.status is TakenStatus.TAKEN
+                yield taken
         young = [c for c in todo if c.age_seconds(now) < OLD_SECONDS]
-        old = [c for c in todo if c.age_seconds(now) >= OLD_SECONDS]
-        for candidate in old:
-            yield self._take_one(candidate, now)
-        if not young:
-            return
-        for rest, group in self._by_rest(young):
-            self._sleep(max(0.0, first_look + rest - time.monotonic()))
-            for candidate in group:
-                yield self._take_one(candidate, self._clock())
+        while young and limit > 0:
+            part, young = young[:limit], young[limit:]
+            for rest, group in self._by_rest(part):
+                self._sleep(max(0.0, first_look + rest - time.monotonic()))
+                for candidate in group:
+                    taken = self._take_one(candidate, self._clock())
+                    limit -= taken.status is TakenStatus.TAKEN
+                    yield taken
 
     def _by_rest(self, young: list[Candidate]) -> list[tuple[float, list[Candidate]]]:
         """Young files by how long they have to rest: short when their end can be checked."""
@@ -164,35 +202,52 @@ class FolderGate:
     def _take_one(self, candidate: Candidate, now: float) -> Taken:
         name = candidate.relative
         try:
-            changed = _changed(candidate)
-            if changed:
-                return Taken(name, TakenStatus.WAITING, changed)
-            end = _end(candidate)
-            if end.state is State.INCOMPLETE and candidate.age_seconds(now) < PATIENCE_SECONDS:
-                return Taken(name, TakenStatus.WAITING, f"not complete yet: {end.reason}")
+            wait = self._why_wait(candidate, now)
+            if wait:
+                return Taken(name, TakenStatus.WAITING, wait)
             saved = self._secure(candidate)
+        except INSTALLATION_FAULTS:
+            raise
         except FileNotFoundError:
-            return Taken(name, TakenStatus.SKIPPED, "vanished before it could be read")
+            return Taken(name, TakenStatus.SKIPPED, VANISHED)
         except SourceUnreadable as error:
-            if not os.path.lexists(candidate.path):
-                return Taken(name, TakenStatus.SKIPPED, "vanished before it could be read")
-            return self._failed(candidate, str(error))
+            return self._unreadable(candidate, error)
         except (OSError, StoreError) as error:
-            return self._failed(candidate, str(error))
+            return self._failed(name, _reason_of(error))
         note = self._leave(candidate) if self._settings.move else ""
         return Taken(name, TakenStatus.TAKEN, note, saved.arrival_id, not saved.new_bytes)
+
+    def _why_wait(self, candidate: Candidate, now: float) -> str:
+        """Why the file is not taken now, '' when it is. Raises OSError."""
+        changed = _changed(candidate)
+        if changed:
+            return changed
+        end = _end(candidate)
+        if end.state is State.INCOMPLETE and candidate.age_seconds(now) < PATIENCE_SECONDS:
+            return f"not complete yet: {end.reason}"
+        return "another program is still writing to it" if _is_being_written(candidate) else ""
 
     def _secure(self, candidate: Candidate) -> SavedRaw:
         self._on_step("before_raw")
         with _open(candidate) as handle:
             arrival = self._arrival(candidate, handle.read(_HEAD_BYTES))
             handle.seek(0)
-            saved = save_raw(self._database, self._blobs, arrival, handle)
-        if _changed(candidate):
-            # Its bytes are safe and stay; the changed file is another arrival of the next look.
-            self._on_step("changed_while_read")
+            saved = save_raw(self._database, self._blobs, arrival, _unchanged(handle, candidate))
         self._on_step("after_raw")
+        self._case_is_solved(candidate.relative)
         return saved
+
+    def _unreadable(self, candidate: Candidate, error: SourceUnreadable) -> Taken:
+        """The bytes could not be read to their end: gone, changing, or really unreadable."""
+        try:
+            changed = _changed(candidate)
+        except FileNotFoundError:
+            return Taken(candidate.relative, TakenStatus.SKIPPED, VANISHED)
+        except OSError:
+            changed = ""
+        if changed:
+            return Taken(candidate.relative, TakenStatus.WAITING, changed)
+        return self._failed(candidate.relative, _reason_of(error))
 
     def _arrival(self, candidate: Candidate, head: bytes) -> NewArrival:
         place = self._place(candidate.relative)
@@ -244,24 +299,41 @@ class FolderGate:
         return self._names
 
     def _leave(self, candidate: Candidate) -> str:
-        """Move the source to `processed/`; a reason when it has to stay where it is."""
+        """Move the source to `processed/`; a reason when it has to stay where it is.
+
+        What is moved is looked at again: a file that changed since it was secured comes back and
+        is another arrival of the next look. The side-car goes first: left behind by a killed run,
+        it would speak for the next file of that name.
+        """
         self._on_step("before_move")
+        path = candidate.path
         target = self._settings.root / PROCESSED / candidate.relative
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             target = _free_name(target)
-            candidate.path.rename(target)
-            side_car = _side_car(candidate.path)
-            if side_car.exists():
-                side_car.rename(_free_name(_side_car(target)))
+            side_car = _moved(_side_car(path), _side_car(target))
+            self._on_step("side_car_moved")
+            path.rename(target)
+            if not candidate.is_at(target):
+                target.rename(_free_name(path))
+                _moved(side_car, _side_car(path))
+                return "secured as it was; it changed meanwhile and is taken again"
+        except FileNotFoundError:
+            return ""  # another worker moved it, or its owner took it away: the bytes are safe
         except OSError as error:
-            return f"secured; the source cannot be moved and stays in the folder ({error})"
+            return f"secured; the source cannot be moved and stays in the folder ({error.strerror})"
         self._on_step("after_move")
         return ""
 
-    def _failed(self, candidate: Candidate, reason: str) -> Taken:
+    def _unreadable_folder(self, taken: Taken) -> Taken:
+        """A skip of the look; one that lost a whole folder becomes a case too."""
+        if taken.status is not TakenStatus.FAILED:
+            return taken
+        return self._failed(taken.name, taken.reason)
+
+    def _failed(self, name: str, reason: str) -> Taken:
         with self._database.worker() as connection:
-            place = place_of(candidate.relative, self._folder_names())
+            place = place_of(name, self._folder_names())
             row = connection.execute(
                 "SELECT id FROM mandanten WHERE slug = %s", (place.mandant,)
             ).fetchone()
@@ -270,14 +342,37 @@ class FolderGate:
                 NewCase(
                     kind=CaseKind.PARKED,
                     subject_kind=SubjectKind.FILE,
-                    subject_key=printable(candidate.relative),
+                    subject_key=printable(name),
                     reason=f"The file cannot be taken: {printable(reason)}"[:500],
                     author=SERVICE_LOGIN,
                     mandant_id=None if row is None else row[0],
                     entity=place.entity,
                 ),
             )
-        return Taken(candidate.relative, TakenStatus.FAILED, reason)
+        return Taken(name, TakenStatus.FAILED, reason)
+
+    def _open_cases(self) -> frozenset[str]:
+        """Files that somebody was told cannot be taken."""
+        with self._database.worker() as connection:
+            rows = connection.execute(
+                "SELECT subject_key FROM cases WHERE subject_kind = %s AND kind = %s"
+                " AND state = 'open'",
+                (SubjectKind.FILE, CaseKind.PARKED),
+            ).fetchall()
+        return frozenset(row[0] for row in rows)
+
+    def _case_is_solved(self, relative: str) -> None:
+        key = printable(relative)
+        if key not in self._cases:
+            return
+        with self._database.worker() as connection:
+            close_solved(
+                connection,
+                subject_kind=SubjectKind.FILE,
+                subject_key=key,
+                by=SERVICE_LOGIN,
+                kinds=(CaseKind.PARKED,),
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +415,8 @@ def look(root: Path) -> Look:
                 entries = sorted(listing, key=lambda e: e.name)
         except OSError as error:
             name = str(directory.relative_to(root))
-            skipped.append(Taken(name, TakenStatus.FAILED, f"folder cannot be read: {error}"))
+            reason = f"folder cannot be read: {error.strerror}"
+            skipped.append(Taken(name, TakenStatus.FAILED, reason))
             continue
         for entry in entries:
             path = directory / entry.name
@@ -352,7 +448,7 @@ def _skip_reason(entry: os.DirEntry[str], top: bool) -> str | None:
         if not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
             return "not a regular file"
     except OSError as error:
-        return f"cannot be examined: {error}"
+        return f"cannot be examined: {error.strerror}"
     if lower.endswith(SIDE_CAR):
         return ""
     if lower in _SYSTEM_NAMES or name.startswith("."):
@@ -385,8 +481,7 @@ def _changed(candidate: Candidate) -> str:
     Raises FileNotFoundError when it is gone.
     """
     info = candidate.path.stat(follow_symlinks=False)
-    now = (info.st_size, info.st_mtime_ns, info.st_ino)
-    if now == (candidate.size, candidate.mtime_ns, candidate.inode):
+    if candidate.has(info):
         return ""
     return f"still changing ({candidate.size} → {info.st_size} bytes)"
 
@@ -409,6 +504,63 @@ def _open(candidate: Candidate) -> BinaryIO:
     return os.fdopen(os.open(candidate.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb")
 
 
+class _Unchanged(io.RawIOBase):
+    """An open file that refuses to end when it is not the file that was looked at.
+
+    A file that changes while it is read would be stored as a mixture of two states.
+    """
+
+    def __init__(self, handle: BinaryIO, candidate: Candidate) -> None:
+        self._handle = handle
+        self._candidate = candidate
+        self._read = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Raises OSError at the end of a file that changed."""
+        piece = self._handle.read(size)
+        self._read += len(piece)
+        if not piece and not (
+            self._read == self._candidate.size
+            and self._candidate.has(os.fstat(self._handle.fileno()))
+        ):
+            raise OSError("it changed while it was read")
+        return piece
+
+
+def _unchanged(handle: BinaryIO, candidate: Candidate) -> BinaryIO:
+    return cast("BinaryIO", _Unchanged(handle, candidate))
+
+
+def _is_being_written(candidate: Candidate) -> bool:
+    """Whether a program of this machine has the file open for writing.
+
+    The kernel grants a read lease only on a file without writers. Where it grants none at all
+    (another owner's file, a network share) nothing is known, and rest alone decides.
+    """
+    with _open(candidate) as handle:
+        try:
+            # Whoever opens the file in this instant breaks the lease; that signal is ignored.
+            fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)
+            fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        with suppress(OSError):
+            fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        return False
+
+
+def _reason_of(error: OSError | StoreError) -> str:
+    """Why a file cannot be taken, without its path."""
+    if isinstance(error, StoreError):
+        return str(error)
+    return error.strerror or type(error).__name__
+
+
 def _side_car(path: Path) -> Path:
     return path.with_name(path.name + SIDE_CAR)
 
@@ -419,6 +571,15 @@ def _read_side_car(path: Path) -> str | None:
             return printable(handle.read(4096).decode("utf-8", "replace")).strip() or None
     except (OSError, ValueError):
         return None  # no side-car, which is the normal case
+
+
+def _moved(path: Path, target: Path) -> Path:
+    """Move a file that need not be there to a free name; returns where it is now."""
+    target = _free_name(target)
+    try:
+        return path.rename(target)
+    except FileNotFoundError:
+        return path
 
 
 def _free_name(target: Path) -> Path:
