@@ -102,6 +102,12 @@ class TestTnef:
         found = split(mail(base64_part("application/ms-tnef", tnef(body))))
         assert "Hallo Übersicht" in found.body_text
 
+    def test_escapes_beyond_the_basic_plane_become_storable_text(self):
+        body = tnef_message(rtf_property(rb"{\rtf1\ansi Gru\u223?e \u55357?\u56832?\u55357?}"))
+        found = split(mail(base64_part("application/ms-tnef", tnef(body))))
+        assert "Gruße \U0001f600" in found.body_text
+        found.body_text.encode("utf-8")
+
     def test_an_embedded_message_is_opened_and_reported(self):
         inner = tnef(tnef_message((0x1000, PLAIN8, b"innen\0")), tnef_file(b"tief.pdf", PDF))
         found = winmail(tnef(tnef_embedded(inner)))

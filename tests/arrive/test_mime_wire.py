@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mailbuild import PDF, TEXT, html, mail, multipart, part
 
 from tgv_dagster.arrive.mime import DefectKind, Limits, split
+from tgv_dagster.arrive.mime_text import rtf_text
 from tgv_dagster.arrive.mime_wire import undo_transfer
 
 
@@ -146,6 +147,26 @@ class TestBodyText:
         found = split(mail(html(wide)))
         assert found.body_text.startswith("a")
         assert found.has_defect(DefectKind.HTML_TOO_LARGE)
+
+    @pytest.mark.timeout(60)
+    @pytest.mark.parametrize(
+        "piece",
+        [
+            "{\\fonttbl\\f1\\fcharset2 ",
+            '{\\field{\\*\\fldinst{HYPERLINK "',
+            "{\\*",
+            "\\'fc",
+            "{\\pict ",
+        ],
+    )
+    def test_hostile_rtf_ends_in_bounded_time(self, piece: str):
+        found = rtf_text(("{\\rtf1" + piece * (900_000 // len(piece))).encode())
+        assert found.defect in (None, DefectKind.RTF_UNREADABLE)
+
+    def test_rtf_follows_its_fonts(self):
+        fonts = r"{\fonttbl{\f0\fswiss\fcharset0 A;}{\f1\fnil\fcharset204{\*\panose 02}B;}}"
+        found = rtf_text((r"{\rtf1\ansi" + fonts + r"\f0 Gr\'fc\'dfe \f1\'cf\'f0}").encode())
+        assert found.text == "Grüße Пр"
 
     def test_zero_bytes_do_not_reach_the_text(self):
         assert split(mail(part("text/plain", b"a\0b"))).body_text == "ab"

@@ -246,7 +246,7 @@ def _mostly_utf8(data: bytes) -> bool:
 
 def _strict(data: bytes, codec: str) -> str | None:
     try:
-        return _without_surrogates(data.decode(codec))
+        return without_surrogates(data.decode(codec))
     except (UnicodeError, ValueError):
         return None
 
@@ -258,12 +258,15 @@ def _with(codec: str, data: bytes, *, known: bool = True, as_labelled: bool = Tr
     if codec == FALLBACK:
         return Decoded(data.decode("latin-1"), "latin-1", known, as_labelled)
     return Decoded(
-        _without_surrogates(data.decode(codec, "replace")), codec, known, False, lossless=False
+        without_surrogates(data.decode(codec, "replace")), codec, known, False, lossless=False
     )
 
 
-def _without_surrogates(text: str) -> str:
-    # UTF-7 can spell half of a surrogate pair; no database and no file takes it.
+def without_surrogates(text: str) -> str:
+    """Join surrogate pairs and replace halves of them, which no database and no file takes.
+
+    UTF-7 and the escapes of RTF can spell either.
+    """
     if text.isascii():
         return text
     try:

@@ -31,6 +31,8 @@ _WORD_CHARSET = re.compile(rb"[A-Za-z0-9][\w.:+()-]{0,60}(?:\*[\w-]{0,20})?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 _SPACE = b" \t\r\n"
 
+# Without the machine's own mime.types, so that a name is the same everywhere.
+_BUILT_IN_TYPES = mimetypes.MimeTypes()
 _MAGIC = (
     (b"%PDF-", "application/pdf"),
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -158,7 +160,7 @@ def sniff_type(head: bytes | memoryview) -> str | None:
 def generated_name(sha256: str, media_type: str, sniffed: str | None) -> str:
     """A stable name for a part without one: digest and extension (known fault 49)."""
     guess = sniffed or media_type
-    extension = _EXTENSIONS.get(guess) or mimetypes.guess_extension(guess) or ".bin"
+    extension = _EXTENSIONS.get(guess) or _BUILT_IN_TYPES.guess_extension(guess) or ".bin"
     return f"part-{sha256[:12]}{extension}"
 
 

@@ -16,10 +16,12 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue] - compiled
 from lxml import html as lxml_html
 from striprtf.striprtf import rtf_to_text
 
+from tgv_dagster.arrive.mime_charsets import without_surrogates
 from tgv_dagster.arrive.mime_model import DefectKind
 
 MAX_RTF_TEXT_INPUT = 1_000_000
 MAX_TABLE_ELEMENTS = 3_000
+MAX_FONT_TABLE = 64 * 1024
 
 _CID = re.compile(r"cid:([^\s\"'<>()\\]{1,500})", re.IGNORECASE)
 _TARGET = re.compile(
@@ -30,6 +32,7 @@ _TARGET = re.compile(
 _META_CHARSET = re.compile(
     rb"<meta[^>]{0,200}?charset\s{0,3}=\s{0,3}[\"']?([\w.:-]{2,40})", re.IGNORECASE
 )
+_FONT = re.compile(r"\\f(\d{1,5})[^{};]{0,120}?\\fcharset(\d{1,3})")
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]{0,200}\?>")
 _SILENT = frozenset({"script", "style", "title", "template", "noscript"})
 _TAG = re.compile(r"</?([a-z][a-z0-9]{0,20})|<[!?]")
@@ -81,12 +84,27 @@ def html_text(source: str, limit: int) -> Readable:
 
 
 def rtf_text(source: bytes) -> Readable:
-    """RTF as plain text."""
+    """RTF as plain text; beyond a megabyte of source the rest is left out."""
+    tamed = _tamed_rtf(source[:MAX_RTF_TEXT_INPUT].decode("latin-1"))
     try:
-        text = rtf_to_text(source[:MAX_RTF_TEXT_INPUT].decode("latin-1"), errors="ignore")
+        text = rtf_to_text(tamed, errors="ignore")
     except Exception as error:  # noqa: BLE001 - the reader raises anything on broken RTF
         return Readable("", DefectKind.RTF_UNREADABLE, type(error).__name__)
-    return Readable(str(text))
+    return Readable(without_surrogates(str(text)))
+
+
+def _tamed_rtf(source: str) -> str:
+    """The same RTF in a form on which the reader's font and link patterns stay linear.
+
+    The font table is written anew, one font a line, and the old one is made ignorable; a space
+    behind the control word keeps link groups out of a pattern that backtracks over whole lines.
+    """
+    found = source.find("\\fonttbl")
+    region = source[found : found + MAX_FONT_TABLE] if found >= 0 else ""
+    fonts = [f"{{\\f{match[1]}\\fcharset{match[2]} x;}}\n" for match in _FONT.finditer(region)]
+    table = "{\\fonttbl\n" + "".join(fonts) + "}" if fonts else ""
+    rest = source.replace("\\fonttbl", "\\*\\fontold").replace("\\fldinst{", "\\fldinst {")
+    return rest[:1] + table + rest[1:] if rest.startswith("{") else rest
 
 
 def html_charset(content: bytes | memoryview) -> str | None:

@@ -22,7 +22,7 @@ from tgv_dagster.arrive.mime_charsets import decode
 SIGNATURE = b"\x78\x9f\x3e\x22"
 MAX_OBJECTS = 20_000
 MAX_PROPERTIES = 5_000
-MAX_RTF_BYTES = 4 * 1024 * 1024
+MAX_RTF_BYTES = 1024 * 1024
 
 _LEVEL_ATTACHMENT = 2
 _BODY, _ATTACH_DATA, _ATTACH_TITLE = 0x800C, 0x800F, 0x8010

@@ -21,6 +21,7 @@ import pybase64
 MAX_FIELDS = 2_000
 MAX_FIELD_BYTES = 64 * 1024
 BROKEN_FOLDING_REACH = 20
+TORN_HEADER_REACH = 8 * 1024
 FOOTER_WORD = 20
 FOREIGN_SHARE = 0.1
 ENCODED_LINE = 12
@@ -514,7 +515,7 @@ def _block_goes_on(
     """Whether an empty line tore the header apart: no MIME field before it, some behind it."""
     if any(name.lower().startswith(("content-", "mime-")) for name, _ in chunks):
         return False
-    paragraph = buffer[after : min(end, after + MAX_FIELD_BYTES)]
+    paragraph = buffer[after : min(end, after + TORN_HEADER_REACH)]
     lines = re.split(rb"\r*\n", paragraph.partition(b"\n\n")[0].partition(b"\r\n\r\n")[0])
     fields = [line for line in lines if _FIELD.match(line)]
     strange = [line for line in lines if line[:1] not in (b" ", b"\t", b"") and line not in fields]
