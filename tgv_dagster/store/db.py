@@ -110,7 +110,7 @@ class Database:
     def worker(self) -> Iterator[Connection]:
         """One transaction of the flow: committed at the end, rolled back on any error.
 
-        Raises DatabaseFull when the server is out of space.
+        Raises DatabaseFull when the server is out of space, DatabaseUnavailable when it is gone.
         """
         with _full_disk_named(), _pooled(self._worker) as connection, connection.transaction():
             yield connection
@@ -157,13 +157,19 @@ def _pooled(pool: ConnectionPool[Connection]) -> Iterator[Connection]:
     try:
         connection = pool.getconn()
     except psycopg.OperationalError as error:
-        raise DatabaseUnavailable(
-            "The database does not answer. Start it with `tgv up`, or check TGV_DATABASE_URL."
-        ) from error
+        raise DatabaseUnavailable(_NO_ANSWER) from error
     try:
         yield connection
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        if connection.closed or (error.sqlstate or "").startswith(_SHUTTING_DOWN):
+            raise DatabaseUnavailable(_NO_ANSWER) from error
+        raise
     finally:
         pool.putconn(connection)
+
+
+_NO_ANSWER = "The database does not answer. Start it with `tgv up`, or check TGV_DATABASE_URL."
+_SHUTTING_DOWN = "57P"
 
 
 @contextmanager

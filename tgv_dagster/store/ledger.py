@@ -2,8 +2,9 @@
 
 Work is pulled. A claim is a row update committed before the work; leases expire, completion is
 conditional on the same attempt, so a late worker can never overwrite a newer one. After
-`MAX_ATTEMPTS` failures an item is parked; it never blocks the next one. Nothing here knows what a
-stage does.
+`MAX_ATTEMPTS` failures an item is parked; it never blocks the next one. An item that was tried
+before without an end is claimed alone, so that one that kills its worker is found out. Nothing
+here knows what a stage does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from tgv_dagster.store.db import Connection
 from tgv_dagster.store.stages import LIVE, Stage
 
 MAX_ATTEMPTS = 5
+ALONE_FROM = 2
+"""Attempts after which an item is claimed alone."""
 LEASE = timedelta(minutes=10)
 BACK_OFF = timedelta(seconds=30)
 """Wait before the second attempt; doubled with each further one."""
@@ -73,37 +76,79 @@ def claim(
 ) -> tuple[Claim, ...]:  # fmt: skip
     """Claim up to `limit` pending items (or expired leases), oldest first, and commit the claim.
 
-    `subjects` restricts the claim to these ids. Safe for any number of workers (SKIP LOCKED).
+    `subjects` restricts the claim to these ids. Safe for any number of workers (SKIP LOCKED). Items
+    of `ALONE_FROM` attempts come one at a time, when no other is due.
     """
+    values = {
+        "worker": worker,
+        "lease": LEASE,
+        "stage": stage,
+        "generation": generation,
+        "limit": limit,
+        "subjects": None if subjects is None else list(subjects),
+        "least": 0,
+        "most": ALONE_FROM - 1,
+    }
     with connection.transaction():
-        rows = connection.execute(
-            """
-            UPDATE flow_ledger l
-            SET state = 'claimed', attempt = l.attempt + 1, claimed_by = %(worker)s,
-                lease_until = now() + %(lease)s
-            FROM (
-                SELECT subject_id FROM flow_ledger
-                WHERE stage = %(stage)s AND generation = %(generation)s
-                  AND state IN ('pending', 'claimed') AND not_before <= now()
-                  AND (state = 'pending' OR lease_until < now())
-                  AND (%(subjects)s::bigint[] IS NULL OR subject_id = ANY (%(subjects)s::bigint[]))
-                ORDER BY not_before, subject_id
-                LIMIT %(limit)s FOR UPDATE SKIP LOCKED
-            ) due
-            WHERE l.stage = %(stage)s AND l.generation = %(generation)s
-              AND l.subject_id = due.subject_id
-            RETURNING l.subject_id, l.attempt
-            """,
-            {
-                "worker": worker,
-                "lease": LEASE,
-                "stage": stage,
-                "generation": generation,
-                "limit": limit,
-                "subjects": None if subjects is None else list(subjects),
-            },
-        ).fetchall()
+        rows = connection.execute(_CLAIM, values).fetchall()
+        if not rows:
+            alone = {"limit": min(limit, 1), "least": ALONE_FROM, "most": None}
+            rows = connection.execute(_CLAIM, values | alone).fetchall()
     return tuple(Claim(stage, row[0], generation, row[1], worker) for row in sorted(rows))
+
+
+# Materialized: as a plain sub-select the planner may run it once per row, past its LIMIT.
+_CLAIM = """
+    WITH due AS MATERIALIZED (
+        SELECT subject_id FROM flow_ledger
+        WHERE stage = %(stage)s AND generation = %(generation)s
+          AND state IN ('pending', 'claimed') AND not_before <= now()
+          AND (state = 'pending' OR lease_until < now())
+          AND (%(subjects)s::bigint[] IS NULL OR subject_id = ANY (%(subjects)s::bigint[]))
+          AND attempt BETWEEN %(least)s AND coalesce(%(most)s::integer, attempt)
+        ORDER BY not_before, subject_id
+        LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    )
+    UPDATE flow_ledger l
+    SET state = 'claimed', attempt = l.attempt + 1, claimed_by = %(worker)s,
+        lease_until = now() + %(lease)s
+    FROM due
+    WHERE l.stage = %(stage)s AND l.generation = %(generation)s
+      AND l.subject_id = due.subject_id
+    RETURNING l.subject_id, l.attempt
+"""
+
+
+def holders(connection: Connection, stage: Stage, *, generation: int = LIVE) -> tuple[str, ...]:
+    """Names of the workers that hold claims of a stage."""
+    rows = connection.execute(
+        "SELECT DISTINCT claimed_by FROM flow_ledger"
+        " WHERE stage = %s AND generation = %s AND state = 'claimed' AND claimed_by IS NOT NULL",
+        (stage, generation),
+    ).fetchall()
+    return tuple(row[0] for row in rows)
+
+
+def take_back(
+    connection: Connection,
+    stage: Stage,
+    workers: Sequence[str],
+    *,
+    counted: bool,
+    generation: int = LIVE,
+) -> None:
+    """Make all claims of these workers pending at once, whatever is left of their leases.
+
+    `counted` keeps the attempt on the account of the item: it may be what its worker died of.
+    """
+    if not workers:
+        return
+    connection.execute(
+        "UPDATE flow_ledger SET state = 'pending', claimed_by = NULL, lease_until = NULL,"
+        " attempt = attempt - %s"
+        " WHERE stage = %s AND generation = %s AND state = 'claimed' AND claimed_by = ANY (%s)",
+        (0 if counted else 1, stage, generation, list(workers)),
+    )
 
 
 def renew(connection: Connection, claims: Iterable[Claim]) -> None:

@@ -2,15 +2,13 @@
 
 One failed, held or parked item never stops the next one; only a fault of the installation itself
 (database or blob store gone or full) ends the batch, and then everything unfinished goes back to
-pending at once. Nothing here knows what a stage does.
+pending at once. What a killed worker held is taken back by the next one; an item whose worker died
+too often is parked. Nothing here knows what a stage does.
 """
 
 from __future__ import annotations
 
-import os
-import socket
 import time
-import uuid
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,6 +20,7 @@ from tgv_dagster.store.db import Connection, Database, DatabaseFull, DatabaseUna
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.ledger import Claim, ClaimLost
 from tgv_dagster.store.organisation import SERVICE_LOGIN
+from tgv_dagster.store.presence import has_left, is_dead, leave, worker_name
 from tgv_dagster.store.stages import LIVE, STAGES, Stage, Subject
 
 INSTALLATION_FAULTS = (
@@ -85,11 +84,6 @@ WAITING = "waiting"
 """Outcome of an item whose handler raised NotNow."""
 
 
-def worker_name() -> str:
-    """Name of this worker: host, process and a random part."""
-    return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-
-
 def pull(
     database: Database,
     stage: Stage,
@@ -108,33 +102,32 @@ def pull(
     """
     started = time.monotonic()
     with database.worker() as connection:
+        _take_back(connection, stage, generation)
         claims = ledger.claim(
             connection, stage, limit=limit, worker=worker_name(), generation=generation
         )
     outcomes: Counter[str] = Counter()
     problems: list[Problem] = []
+    done = 0
     renewed = started
-    if begin is not None:
-        try:
-            begin(claims)
-        except BaseException:
-            _give_back(database, claims)
-            raise
-    for position, claim in enumerate(claims):
-        if time.monotonic() - renewed > ledger.LEASE.total_seconds() / 4:
-            with database.worker() as connection:
-                ledger.renew(connection, claims[position:])
-            renewed = time.monotonic()
-        try:
+    try:
+        if begin is not None:
+            begin(tuple(claim for claim in claims if not _worn_out(claim)))
+        for claim in claims:
+            if time.monotonic() - renewed > ledger.LEASE.total_seconds() / 4:
+                with database.worker() as connection:
+                    ledger.renew(connection, claims[done:])
+                renewed = time.monotonic()
             outcome, problem = _handle_one(database, handle, claim)
-        except INSTALLATION_FAULTS:
-            _give_back(database, claims[position:])
-            raise
-        outcomes[outcome] += 1
-        if problem is not None:
-            problems.append(problem)
-        if progress is not None:
-            progress(position + 1, len(claims))
+            done += 1
+            outcomes[outcome] += 1
+            if problem is not None:
+                problems.append(problem)
+            if progress is not None:
+                progress(done, len(claims))
+    except BaseException as fault:
+        _give_back(database, claims[done:], fault)
+        raise
     with database.worker() as connection:
         remaining = ledger.pending_count(connection, stage, generation=generation)
     return BatchReport(
@@ -149,13 +142,15 @@ def pull(
 
 def _handle_one(database: Database, handle: Handler, claim: Claim) -> tuple[str, Problem | None]:
     try:
+        if _worn_out(claim):
+            raise Unworkable(f"its worker died {ledger.MAX_ATTEMPTS} times before it was done")
         outcome = handle(claim)
     except INSTALLATION_FAULTS:
         raise
     except ClaimLost as lost:
         return "lost", Problem(claim.subject_id, "lost", str(lost))
     except NotNow as wait:
-        _give_back(database, (claim,))
+        _give_back(database, (claim,), wait)
         return WAITING, Problem(claim.subject_id, WAITING, str(wait))
     except HeldByGate as held:
         return _set_aside(database, claim, "held", held.reason, gate=held.gate)
@@ -257,13 +252,33 @@ def _raise_case(connection: Connection, claim: Claim, reason: str, *, gate: str 
     )
 
 
-def _give_back(database: Database, claims: tuple[Claim, ...]) -> None:
-    """Unfinished items become pending again, without counting the attempt."""
+def _worn_out(claim: Claim) -> bool:
+    """Whether every allowed attempt was made and none came to an end."""
+    return claim.attempt > ledger.MAX_ATTEMPTS
+
+
+def _take_back(connection: Connection, stage: Stage, generation: int) -> None:
+    """What workers hold that work no more becomes pending before anything is claimed."""
+    holders = ledger.holders(connection, stage, generation=generation)
+    left = [name for name in holders if has_left(name)]
+    dead = [name for name in holders if is_dead(name) and name not in left]
+    ledger.take_back(connection, stage, left, counted=False, generation=generation)
+    ledger.take_back(connection, stage, dead, counted=True, generation=generation)
+
+
+def _give_back(database: Database, claims: tuple[Claim, ...], why: BaseException) -> None:
+    """Unfinished items become pending again, without counting the attempt.
+
+    Without a database the next pull of this process does it; the lease is the last resort.
+    """
     try:
+        if isinstance(why, DatabaseUnavailable):
+            raise why
         with database.worker() as connection:
             ledger.give_back(connection, claims)
     except (DatabaseFull, DatabaseUnavailable):
-        return  # the leases expire by themselves; the caller raises the fault
+        for claim in claims:
+            leave(claim.worker)
 
 
 def _subject_kind(stage: Stage) -> SubjectKind:
