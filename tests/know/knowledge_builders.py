@@ -35,7 +35,7 @@ from tgv_dagster.understand.extracted import (
 
 _numbers = itertools.count(1)
 
-SPACE = EmbeddingSpace("bag-of-words-double", "1", 64)
+SPACE = EmbeddingSpace("bag-of-words-double", "1", 256)
 
 
 class BagOfWordsEmbedder:

@@ -280,7 +280,7 @@ def test_a_rebuild_asks_the_model_for_nothing_again(knowledge: Knowledge) -> Non
 def test_the_cache_keeps_what_is_there_and_names_its_document(knowledge: Knowledge) -> None:
     cache = spaces.StoredVectors(knowledge.database)
     key = CacheKey("1", SPACE.space_id, "a" * 64, "de")
-    first, second = np.eye(2, 64, dtype=np.float32)
+    first, second = np.eye(2, SPACE.dimension, dtype=np.float32)
     cache.put_many({key: first}, 7)
     cache.put_many({key: second}, 8)
     other = CacheKey("2", SPACE.space_id, "a" * 64, "de")
@@ -415,7 +415,7 @@ def test_a_partition_is_read_only_through_the_walls_of_its_parent(
 def test_a_partition_takes_vectors_of_its_own_dimension_only(knowledge: Knowledge) -> None:
     knowledge.add("Ein Satz.")
     cut_chunks(knowledge.database, limit=9)
-    wrong = BagOfWordsEmbedder(EmbeddingSpace(SPACE.model, SPACE.version, 64))
+    wrong = BagOfWordsEmbedder(SPACE)
     wrong.embed_passages = lambda texts, languages: np.ones((len(texts), 32), np.float32)
     report = embed_chunks(knowledge.database, wrong, limit=9)
     assert report.outcomes == {"retry": 1}

@@ -31,7 +31,7 @@ def stage(
         "CREATE TEMP TABLE IF NOT EXISTS staged_vectors"
         " (row_id bigint, window_no integer, emb halfvec) ON COMMIT DELETE ROWS"
     )
-    connection.execute(f"TRUNCATE {STAGED}".encode())
+    connection.execute(f"DELETE FROM {STAGED}".encode())
     with (
         connection.cursor() as cursor,
         cursor.copy(f"COPY {STAGED} FROM STDIN (FORMAT binary)".encode()) as copy,

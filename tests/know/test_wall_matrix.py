@@ -1,0 +1,343 @@
+"""The wall matrix: every kind of row against every kind of reader, by every way to a row.
+
+Each row is compared on its own: what the written-out rule allows, what row level security shows of
+documents, chunks and vectors, what the vector way finds (exact and by bits), what the word way
+finds, and what the search offers. All of them are the same set, in both directions (CONF-15,
+CONF-16, RET-25); a predicate broken on purpose is seen.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+from conftest import database_on
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from knowledge_builders import SPACE, BagOfWordsEmbedder, Knowledge
+from psycopg import sql
+
+from tgv_dagster.know.queries import QueryTerms, understand
+from tgv_dagster.know.search import search
+from tgv_dagster.know.vectors import Method, narrowing, nearest
+from tgv_dagster.know.word_model import HitFilters
+from tgv_dagster.know.wording import hit_filters, wall_terms
+from tgv_dagster.know.words import MAX_LIMIT
+from tgv_dagster.store.db import Database
+from tgv_dagster.store.levels import Level, Role, rank_of
+from tgv_dagster.store.scope import Scope
+from tgv_dagster.store.walls import WallColumns, predicate_sql
+
+TENANT_OF = {"nord-gmbh": "nord", "nord-sarl": "nord", "haus-sued": "sued"}
+PROJECTS = (None, "P-1")
+ODD_PROJECTS = ("Projekt ä/1: (neu)", "p-1", "P-1 ", "'; --", "X" * 300)
+NOW = datetime.now(UTC)
+RELEASES = (None, NOW - timedelta(days=1), NOW + timedelta(days=365))
+LEVELS = (*Level, "publishable_book")
+PERSONS: tuple[tuple[str, ...], ...] = ((), ("viewer-intern-all", "sven"))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One document of the matrix."""
+
+    entity: str
+    level: str
+    project: str | None
+    visible_from: datetime | None
+    restricted: bool
+    is_test: bool
+    persons: tuple[str, ...]
+
+
+def matrix_rows() -> list[Row]:
+    """Every combination of tenant, entity, level, release and person, twice with the other terms
+    in turn; some under legal lock; some odd ones."""
+    others = list(itertools.product(PROJECTS, (False, True)))
+    combinations = itertools.product(TENANT_OF, LEVELS, RELEASES, PERSONS)
+    full = [
+        Row(entity, str(level), project, visible, False, is_test, persons)
+        for number, (entity, level, visible, persons) in enumerate(combinations)
+        for project, is_test in (others[number % 4], others[(number + 3) % 4])
+    ]
+    locked = [replace(row, restricted=True) for row in full[::9]]
+    chance = random.Random(7)
+    odd = [replace(chance.choice(full), project=chance.choice(ODD_PROJECTS)) for _ in range(40)]
+    return full + locked + odd
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One membership: the login says role, ceiling and entities."""
+
+    login: str
+    role: Role
+    ceiling: Level | None
+    entities: tuple[str, ...] | None
+
+
+READERS = {
+    reader.login: reader
+    for reader in (
+        *(
+            Reader(f"{role}-{ceiling or 'default'}-{name}", role, ceiling, entities)
+            for role in (Role.EDITOR, Role.VIEWER)
+            for ceiling in (None, *Level)
+            for name, entities in (("all", None), ("none", ()), ("one", ("nord-gmbh",)))
+        ),
+        *(
+            Reader(f"manager-{name}", Role.MANDANT_ADMIN, None, entities)
+            for name, entities in (("all", None), ("one", ("nord-sarl",)))
+        ),
+    )
+}
+
+
+@dataclass(slots=True)
+class Matrix:
+    """The built stock: the row behind each document."""
+
+    knowledge: Knowledge
+    rows: dict[int, Row]
+    user_ids: dict[str, int]
+
+
+@pytest.fixture(scope="module")
+def matrix(
+    server_url: str, template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Matrix]:
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(
+            sql.SQL("CREATE DATABASE wall_matrix TEMPLATE {}").format(sql.Identifier(template))
+        )
+    database = Database(database_on(server_url, "wall_matrix"), pool_size=4)
+    knowledge = Knowledge.open(database, tmp_path_factory.mktemp("matrix") / "index")
+    add_readers(knowledge)
+    users = dict(knowledge.rows("SELECT login, id FROM users"))
+    built = {add_row(knowledge, row): row for row in matrix_rows()}
+    with database.worker() as connection, connection.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO document_access (document_id, user_id, granted_by) VALUES (%s, %s, 't')",
+            [(d, users[login]) for d, row in built.items() for login in row.persons],
+        )
+    knowledge.flow(limit=10_000)
+    yield Matrix(knowledge, built, users)
+    knowledge.words.close()
+    database.close()
+
+
+def add_readers(knowledge: Knowledge) -> None:
+    with knowledge.database.worker() as connection:
+        for reader in READERS.values():
+            connection.execute(
+                "WITH u AS (INSERT INTO users (login, name) VALUES (%s, 'x') RETURNING id)"
+                " INSERT INTO user_mandant_roles (user_id, mandant_id, role, ceiling, entities)"
+                " SELECT u.id, m.id, %s, %s, %s FROM u, mandanten m WHERE m.slug = 'nord'",
+                (
+                    reader.login,
+                    reader.role,
+                    reader.ceiling,
+                    None if reader.entities is None else list(reader.entities),
+                ),
+            )
+
+
+def add_row(knowledge: Knowledge, row: Row) -> int:
+    return knowledge.add(
+        "Garage",
+        entity=row.entity,
+        confidentiality_level=row.level,
+        project_code=row.project,
+        visible_from=row.visible_from,
+        restricted_until=NOW + timedelta(days=900) if row.restricted else None,
+        is_test=row.is_test,
+    )
+
+
+# --- the rule, written out -----------------------------------------------------------------------
+
+
+def allowed(matrix: Matrix, scope: Scope) -> set[int]:
+    """What the reader may see, by the requirements and without any of our predicates."""
+    tenants = dict(matrix.knowledge.rows("SELECT id, slug FROM mandanten"))
+    tenant = None if scope.mandant_id is None else tenants[scope.mandant_id]
+    login = scope.principal
+
+    def may(row: Row) -> bool:
+        named = login in row.persons
+        return (
+            (tenant is None or TENANT_OF[row.entity] == tenant)
+            and (scope.visible_entities is None or row.entity in scope.visible_entities)
+            and (scope.project_code is None or row.project == scope.project_code)
+            and (rank_of(row.level) <= scope.confidentiality_max or named)
+            and (row.visible_from is None or row.visible_from <= NOW or named)
+            and not row.restricted
+            and (not row.is_test or scope.include_test)
+        )
+
+    return {document for document, row in matrix.rows.items() if may(row)}
+
+
+# --- the ways to a row ---------------------------------------------------------------------------
+
+
+def by_rows(matrix: Matrix, scope: Scope, table: str) -> set[int]:
+    column = "id" if table == "documents" else "document_id"
+    with matrix.knowledge.database.reading(scope) as connection:
+        return {row[0] for row in connection.execute(f"SELECT {column} FROM {table}".encode())}
+
+
+def by_vectors(matrix: Matrix, scope: Scope, method: Method) -> set[int]:
+    vector = BagOfWordsEmbedder().embed_query("Garage", None)
+    with matrix.knowledge.database.reading(scope) as connection:
+        hits = nearest(
+            connection, SPACE, vector, narrowing(connection, scope),
+            limit=2 * len(matrix.rows), method=method, rerank_rows=50,
+        )  # fmt: skip
+    return {hit.document_id for hit in hits}
+
+
+def by_words(matrix: Matrix, scope: Scope, filters: HitFilters | None = None) -> set[int]:
+    terms = understand("Garage")
+    assert isinstance(terms, QueryTerms)
+    walls = wall_terms(scope, datetime.now(UTC))
+    hits = matrix.knowledge.words.search(terms, walls, filters or hit_filters(scope), MAX_LIMIT)
+    assert len(hits) < MAX_LIMIT, "the matrix must fit into one search"
+    return {hit.document_id for hit in hits}
+
+
+def differences(matrix: Matrix, scope: Scope) -> dict[str, set[int]]:
+    """Documents by way on which the way differs from the rule, in either direction."""
+    due = allowed(matrix, scope)
+    seen = {
+        "documents": by_rows(matrix, scope, "documents"),
+        "chunks": by_rows(matrix, scope, "rag_chunks"),
+        "vectors": by_rows(matrix, scope, "chunk_vectors"),
+        "exact": by_vectors(matrix, scope, Method.EXACT),
+        "bits": by_vectors(matrix, scope, Method.BITS),
+        "words": by_words(matrix, scope),
+    }
+    offered = {card.document_id for card in search(matrix.knowledge.parts, scope, "Garage").cards}
+    found = {way: documents ^ due for way, documents in seen.items() if documents != due}
+    if not offered <= due or bool(offered) != bool(due):
+        found["search"] = offered
+    return found
+
+
+# --- the proof -----------------------------------------------------------------------------------
+
+
+def scope_of(matrix: Matrix, login: str, mandant: str | None, include_test: bool) -> Scope:
+    return matrix.knowledge.scope(login, mandant, include_test=include_test)
+
+
+CASES = [
+    *((login, "nord") for login in READERS),
+    ("anna", "nord"),
+    ("sven", "sued"),
+    ("chef", None),
+    ("chef", "nord"),
+    ("chef", "sued"),
+]
+
+
+@pytest.mark.parametrize(("login", "mandant"), CASES)
+def test_every_way_shows_a_reader_exactly_what_the_rule_allows(
+    matrix: Matrix, login: str, mandant: str | None
+) -> None:
+    scope = scope_of(matrix, login, mandant, include_test=False)
+    assert differences(matrix, scope) == {}
+    entities = READERS[login].entities if login in READERS else None
+    assert bool(allowed(matrix, scope)) == (entities != ()), "both directions are measured"
+
+
+NARROWINGS = st.builds(
+    dict,
+    entity=st.sampled_from([None, "alle", *TENANT_OF]),
+    project_code=st.sampled_from([None, "P-1", "P-2", *ODD_PROJECTS]),
+)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(case=st.sampled_from(CASES), narrow=NARROWINGS, include_test=st.booleans())
+def test_every_way_narrows_alike(
+    matrix: Matrix, case: tuple[str, str | None], narrow: dict[str, str | None], include_test: bool
+) -> None:
+    scope = scope_of(matrix, *case, include_test)
+    allowed_entities = scope.allowed_entities
+    if narrow["entity"] in TENANT_OF and allowed_entities is not None:
+        narrow = narrow | {"entity": next(iter(allowed_entities), None)}
+    assert differences(matrix, scope.narrow(**narrow)) == {}  # type: ignore[arg-type]
+
+
+def test_a_named_person_reads_above_the_ceiling_and_before_the_release(matrix: Matrix) -> None:
+    """The rows on which the two halves of the rule meet are there and are seen."""
+    scope = scope_of(matrix, "viewer-intern-all", "nord", include_test=False)
+    named = {d for d in by_words(matrix, scope) if matrix.rows[d].persons}
+    above = {d for d in named if rank_of(matrix.rows[d].level) > scope.confidentiality_max}
+    later = {d for d in named if (matrix.rows[d].visible_from or NOW) > NOW}
+    assert above
+    assert later
+    foreign = scope_of(matrix, "sven", "sued", include_test=False)
+    assert {TENANT_OF[matrix.rows[d].entity] for d in by_words(matrix, foreign)} == {"sued"}
+
+
+# --- a broken predicate is seen -----------------------------------------------------------------
+
+TERMS = ("entity", "project_code", "level_rank", "visible_from", "restricted_until", "is_test")
+
+
+@pytest.mark.parametrize("term", [*TERMS, "persons"])
+@pytest.mark.parametrize("table", ["rag_chunks", "chunk_vectors"])
+def test_a_policy_that_lacks_one_term_is_caught(matrix: Matrix, table: str, term: str) -> None:
+    broken = predicate_sql(replace(WallColumns(), **{term: None}))
+    scope = scope_of(matrix, "viewer-intern-all", "nord", include_test=False)
+    if term in ("entity", "project_code"):
+        scope = scope.narrow(entity="nord-sarl", project_code="P-1")
+    caught = {"rag_chunks": "chunks", "chunk_vectors": "vectors"}[table]
+    with matrix.knowledge.database.owner(autocommit=True) as owner:
+        wall = owner.execute(
+            "SELECT qual FROM pg_policies WHERE tablename = %s AND policyname = 'wall'", (table,)
+        ).fetchone()
+        assert wall is not None
+        try:
+            owner.execute(f"ALTER POLICY wall ON {table} USING ({broken})".encode())
+            assert caught in differences(matrix, scope)
+        finally:
+            owner.execute(f"ALTER POLICY wall ON {table} USING ({wall[0]})".encode())
+    assert differences(matrix, scope) == {}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"mandant_id": None, "is_super": True},
+        {"entities": None},
+        {"project_code": None},
+        {"max_level_rank": 3},
+        {"person": None},
+        {"include_test": True},
+        {"now": NOW + timedelta(days=700)},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_word_walls_that_lack_one_term_are_caught(
+    matrix: Matrix, broken: dict[str, object]
+) -> None:
+    scope = scope_of(matrix, "viewer-intern-all", "nord", include_test=False)
+    if {"entities", "project_code"} & broken.keys():
+        scope = scope.narrow(entity="nord-sarl", project_code="P-1")
+    terms = understand("Garage")
+    assert isinstance(terms, QueryTerms)
+    walls = replace(wall_terms(scope, datetime.now(UTC)), **broken)  # type: ignore[arg-type]
+    hits = matrix.knowledge.words.search(terms, walls, hit_filters(scope), MAX_LIMIT)
+    assert {hit.document_id for hit in hits} != allowed(matrix, scope)
