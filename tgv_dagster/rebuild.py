@@ -393,7 +393,7 @@ def _extract_beside(
     def handle(claim: Claim) -> str:
         with database.worker() as connection:
             arrived = load_arrived(connection, claim.subject_id)
-        extraction = read_bytes(database, installation.blobs, installation.extraction, arrived)
+        extraction, _ = read_bytes(database, installation.blobs, installation.extraction, arrived)
         with database.worker() as connection:
             write_extraction(connection, arrived, extraction, 0.0, generation=generation)
             ledger.complete(connection, claim)

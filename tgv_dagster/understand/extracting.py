@@ -95,7 +95,8 @@ def extract_texts(
         if cached is not None and not _arriving(cached):
             return _finish(database, claim, arrived, cached, FROM_CACHE)
         started = time.monotonic()
-        extraction = read_bytes(database, blobs, pool, arrived)
+        extraction, media_type = read_bytes(database, blobs, pool, arrived)
+        note_media_type(database, arrived, media_type)
         return _finish(database, claim, arrived, extraction, time.monotonic() - started)
 
     return pull(database, Stage.EXTRACT, handle, limit=limit, progress=progress)
@@ -157,10 +158,13 @@ def stored_extraction(
 
 def read_bytes(
     database: Database, blobs: BlobStore, pool: ExtractionPool, arrived: ArrivedBytes
-) -> Extraction:
-    """Read the bytes of an arrival; embedded files become arrivals of their own first."""
+) -> tuple[Extraction, str]:
+    """Read the bytes of an arrival: the text, and the media type that the bytes themselves show.
+
+    Embedded files become arrivals of their own first.
+    """
     if arrived.part_role is PartRole.BODY:
-        return _mail_body(database, blobs, arrived)
+        return _mail_body(blobs, arrived), "message/rfc822"
     try:
         with (
             blobs.local_path(arrived.bucket, arrived.raw_key) as path,
@@ -168,19 +172,31 @@ def read_bytes(
         ):
             file_type = _sniff(path, arrived.file_name)
             if arrived.size == 0:
-                return Extraction(Status.FAILED, "the file is empty")
+                return Extraction(Status.FAILED, "the file is empty"), file_type.media_type
             if file_type.family in _SET_APART:
-                return Extraction(Status.UNSUPPORTED, _SET_APART[file_type.family])
+                reason = _SET_APART[file_type.family]
+                return Extraction(Status.UNSUPPORTED, reason), file_type.media_type
             extraction = pool.extract(
                 path, file_type, settings=ExtractionSettings(embedded_dir=Path(folder))
             )
             _save_embedded(database, blobs, arrived, extraction, Path(folder))
-            return extraction
+            return extraction, file_type.media_type
     except BlobMissing as error:
         raise HeldByGate(RAW_FIRST, f"the bytes of this arrival are missing: {error}") from error
 
 
-def _mail_body(database: Database, blobs: BlobStore, arrived: ArrivedBytes) -> Extraction:
+def note_media_type(database: Database, arrived: ArrivedBytes, media_type: str) -> None:
+    """What the bytes show outranks what a sender declared about them."""
+    if media_type == arrived.media_type:
+        return
+    with database.worker() as connection:
+        connection.execute(
+            "UPDATE raw_items SET media_type = %s WHERE bucket = %s AND sha256 = %s",
+            (media_type, arrived.bucket, arrived.sha256),
+        )
+
+
+def _mail_body(blobs: BlobStore, arrived: ArrivedBytes) -> Extraction:
     with blobs.open(arrived.bucket, arrived.raw_key) as handle:
         mail = split(handle.read())
     text = mail.body_text.replace("\x00", "")
