@@ -25,7 +25,10 @@ _ZIP_NAMES = 5000
 
 
 class Family(StrEnum):
-    """The closed set of ways a file is read."""
+    """The closed set of ways a file is read.
+
+    MAIL is RFC 5322 only: an Outlook item (MSG) is no mail by its bytes and is read as OFFICE.
+    """
 
     PDF = "pdf"
     IMAGE = "image"
@@ -59,6 +62,7 @@ _PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentati
 _XLSB = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
 _ODF = "application/vnd.oasis.opendocument."
 ENCRYPTED_OFFICE = "application/x-ole-encrypted-package"
+OUTLOOK = "application/vnd.ms-outlook"
 
 _SIGNATURES: tuple[tuple[int, bytes, str, Family], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", "image/png", Family.IMAGE),
@@ -122,7 +126,7 @@ _EXTENSION_TYPES: dict[str, tuple[str, Family]] = {
     ".xlt": ("application/vnd.ms-excel", Family.TABLE),
     ".ppt": ("application/vnd.ms-powerpoint", Family.OFFICE),
     ".pps": ("application/vnd.ms-powerpoint", Family.OFFICE),
-    ".msg": ("application/vnd.ms-outlook", Family.MAIL),
+    ".msg": (OUTLOOK, Family.OFFICE),
 }
 _ZIP_EXTENSIONS = {e for e, (m, _) in _EXTENSION_TYPES.items() if "open" in m or m == _XLSB}
 _OLE_EXTENSIONS = set(_EXTENSION_TYPES) - _ZIP_EXTENSIONS
@@ -130,7 +134,7 @@ _TABLE_EXTENSIONS = {".csv": "text/csv", ".tsv": "text/tab-separated-values", ".
 
 _OLE_STREAMS: tuple[tuple[str, str, Family], ...] = (
     ("EncryptedPackage", ENCRYPTED_OFFICE, Family.OFFICE),
-    ("__properties_version1.0", "application/vnd.ms-outlook", Family.MAIL),
+    ("__properties_version1.0", OUTLOOK, Family.OFFICE),
     ("WordDocument", "application/msword", Family.OFFICE),
     ("Workbook", "application/vnd.ms-excel", Family.TABLE),
     ("Book", "application/vnd.ms-excel", Family.TABLE),
