@@ -70,9 +70,9 @@ def template(server_url: str) -> str:
     return "template_tgv"
 
 
-@pytest.fixture
-def database_url(server_url: str, template: str) -> Iterator[str]:
-    """A fresh, migrated database."""
+@contextmanager
+def fresh_database(server_url: str, template: str) -> Iterator[str]:
+    """A migrated database of its own, dropped afterwards."""
     name = f"test_{next(_numbers)}"
     with psycopg.connect(server_url, autocommit=True) as connection:
         connection.execute(
@@ -83,6 +83,13 @@ def database_url(server_url: str, template: str) -> Iterator[str]:
     yield database_on(server_url, name)
     with psycopg.connect(server_url, autocommit=True) as connection:
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def database_url(server_url: str, template: str) -> Iterator[str]:
+    """A fresh, migrated database."""
+    with fresh_database(server_url, template) as url:
+        yield url
 
 
 @pytest.fixture
