@@ -221,7 +221,8 @@ class _Content:
     size: int
     media_type: str
     is_mail: bool
-    apart: str
+    is_apart: bool
+    note: str
 
 
 class _Taking:
@@ -270,8 +271,8 @@ class _Taking:
             position=position,
             name=arrival.file_name,
             sent_name=file.name,
-            status=UploadStatus.SET_APART if content.apart else UploadStatus.TAKEN,
-            reason=content.apart,
+            status=UploadStatus.SET_APART if content.is_apart else UploadStatus.TAKEN,
+            reason=content.note,
             arrival_id=saved.arrival_id,
             size=saved.size,
             sha256=saved.sha256,
@@ -322,7 +323,7 @@ class _Taking:
 def _look(content: BinaryIO, name: str) -> _Content:
     """Hash the bytes and look at their beginning; raises SourceUnreadable."""
     # Only the grammar of the bytes is asked for; deciding what a document is stays upstairs.
-    from tgv_dagster.understand.filetype import Family, sniff
+    from tgv_dagster.arrive.filetype import Family, sniff
 
     whole = pour(content, lambda _piece: None)
     try:
@@ -340,7 +341,8 @@ def _look(content: BinaryIO, name: str) -> _Content:
         size=whole.size,
         media_type=kind.media_type,
         is_mail=looks_like_mail(head, name),
-        apart=apart if whole.size else "The file is empty; it is kept and set apart.",
+        is_apart=bool(apart),
+        note=apart if whole.size else "The file is empty; it is kept, and a person is asked.",
     )
 
 

@@ -12,6 +12,7 @@ from importlib.metadata import version
 import uvicorn
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
+from uvicorn.config import LOGGING_CONFIG
 
 from tgv_dagster.installation import Installation
 from tgv_dagster.know.vectors import VectorSizes
@@ -63,7 +64,7 @@ def create_app(installation: Installation) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        app.state.probes = Probes(installation)
+        app.state.probes = Probes.of(installation)
         yield
         app.state.probes.close()
 
@@ -92,11 +93,13 @@ def create_app(installation: Installation) -> FastAPI:
 
 def server_config(installation: Installation, *, host: str, port: int) -> uvicorn.Config:
     """How the service is served. Addresses of requests stand in no log: they may hold questions."""
+    loggers = LOGGING_CONFIG["loggers"] | {"uvicorn.access": {"handlers": [], "level": "CRITICAL"}}
     return uvicorn.Config(
         create_app(installation),
         host=host,
         port=port,
         access_log=False,
+        log_config=LOGGING_CONFIG | {"loggers": loggers},
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_SECONDS,

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NoAnswer
 from enum import StrEnum
 from threading import Lock
+from typing import Self
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
@@ -64,15 +65,22 @@ class AliveOut(BaseModel):
 class Probes:
     """Examinations that run beside the requests; each at most once at a time."""
 
-    def __init__(self, installation: Installation) -> None:
-        self._parts: dict[str, Callable[[], PartOut]] = {
-            "database": lambda: _database(installation),
-            "store": lambda: _store(installation),
-            "index": lambda: _index(installation),
-        }
+    def __init__(self, parts: Mapping[str, Callable[[], PartOut]]) -> None:
+        self._parts = parts
         self._pool = ThreadPoolExecutor(len(self._parts), thread_name_prefix="tgv-probe")
         self._running: dict[str, Future[PartOut]] = {}
         self._lock = Lock()
+
+    @classmethod
+    def of(cls, installation: Installation) -> Self:
+        """The parts of an installation."""
+        return cls(
+            {
+                "database": lambda: _database(installation),
+                "store": lambda: _store(installation),
+                "index": lambda: _index(installation),
+            }
+        )
 
     def examine(self, patience: float = PATIENCE_SECONDS) -> ReadyOut:
         """Every part; one that does not answer within `patience` seconds is unmeasured."""
