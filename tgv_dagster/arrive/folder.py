@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from tgv_dagster.arrive.completeness import Completeness, State, is_complete
+from tgv_dagster.arrive.filetype import Family, sniff
 from tgv_dagster.arrive.gates import (
     GateKind,
     NewArrival,
@@ -398,8 +399,6 @@ def place_of(relative: str, names: dict[str, frozenset[str]]) -> Place:
 
 def looks_like_mail(head: bytes, file_name: str) -> bool:
     """Whether the bytes are a whole mail, by the grammar of its header (known-fault 71)."""
-    from tgv_dagster.understand.filetype import Family, sniff
-
     return sniff(head, file_name).family is Family.MAIL
 
 

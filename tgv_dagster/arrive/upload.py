@@ -20,6 +20,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
+from tgv_dagster.arrive.filetype import Family, sniff
 from tgv_dagster.arrive.folder import looks_like_mail
 from tgv_dagster.arrive.gates import (
     ArrivalOutcome,
@@ -322,9 +323,6 @@ class _Taking:
 
 def _look(content: BinaryIO, name: str) -> _Content:
     """Hash the bytes and look at their beginning; raises SourceUnreadable."""
-    # Only the grammar of the bytes is asked for; deciding what a document is stays upstairs.
-    from tgv_dagster.arrive.filetype import Family, sniff
-
     whole = pour(content, lambda _piece: None)
     try:
         content.seek(0)

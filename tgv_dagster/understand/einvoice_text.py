@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from tgv_dagster.understand.decoding import clean_text
+from tgv_dagster.arrive.decoding import clean_text
 from tgv_dagster.understand.einvoice_model import EInvoice, InvoiceLine, Party
 
 

@@ -17,8 +17,8 @@ from typing import overload
 import numpy as np
 from pydantic import ConfigDict, TypeAdapter
 
+from tgv_dagster.arrive.filetype import Family
 from tgv_dagster.understand.einvoice_model import EInvoice
-from tgv_dagster.understand.filetype import Family
 
 ENGINE_VERSION = "1"
 PAGE_BREAK = "\f"

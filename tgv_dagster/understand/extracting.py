@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tgv_dagster.arrive.filetype import Family, FileType, sniff
 from tgv_dagster.arrive.gates import (
     ArrivalOutcome,
     GateKind,
@@ -41,7 +42,6 @@ from tgv_dagster.understand.extracted import (
     PageText,
     Status,
 )
-from tgv_dagster.understand.filetype import Family, FileType, sniff
 from tgv_dagster.understand.workers import ExtractionPool
 
 RAW_FIRST = "raw_first"

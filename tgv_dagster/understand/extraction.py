@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from tgv_dagster.arrive.filetype import Family, FileType
 from tgv_dagster.understand.extracted import (
     ENGINE_VERSION,
     MEMORY_REACHED,
@@ -29,7 +30,6 @@ from tgv_dagster.understand.extracted import (
     WordBoxes,
     cache_key,
 )
-from tgv_dagster.understand.filetype import Family, FileType
 
 __all__ = [
     "ENGINE_VERSION", "PAGE_BREAK", "ArchiveLimits", "Embedded", "EmbeddedRole", "Extraction",

@@ -23,13 +23,13 @@ from typing import BinaryIO
 
 from pydantic import TypeAdapter
 
+from tgv_dagster.arrive.filetype import Family, FileType
 from tgv_dagster.understand.extracted import (
     MEMORY_REACHED,
     Extraction,
     ExtractionSettings,
     Status,
 )
-from tgv_dagster.understand.filetype import Family, FileType
 
 _LENGTH = struct.Struct("<I")
 _RESULT_BYTES = 192 * 2**20

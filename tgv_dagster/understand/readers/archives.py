@@ -18,10 +18,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from tgv_dagster.arrive.decoding import clean_text, decode
+from tgv_dagster.arrive.filetype import Family, FileType, sniff_file
 from tgv_dagster.arrive.mime_smime import CmsKind, open_cms
 from tgv_dagster.arrive.mime_text import html_text
 from tgv_dagster.arrive.mime_tnef import BodyKind, TnefBody, open_tnef
-from tgv_dagster.understand.decoding import clean_text, decode
 from tgv_dagster.understand.extracted import (
     Embedded,
     EmbeddedRole,
@@ -35,7 +36,6 @@ from tgv_dagster.understand.extracted import (
     Status,
     UnsupportedError,
 )
-from tgv_dagster.understand.filetype import Family, FileType, sniff_file
 from tgv_dagster.understand.readers import office
 from tgv_dagster.understand.readers.embedding import clean_name, keep_stream, refused
 

@@ -14,7 +14,8 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from tgv_dagster.understand.decoding import clean_text
+from tgv_dagster.arrive.decoding import clean_text
+from tgv_dagster.arrive.filetype import FileType
 from tgv_dagster.understand.einvoice_model import (
     Address,
     Adjustment,
@@ -38,7 +39,6 @@ from tgv_dagster.understand.extracted import (
     ReaderError,
     Status,
 )
-from tgv_dagster.understand.filetype import FileType
 from tgv_dagster.understand.readers.embedding import keep
 from tgv_dagster.understand.readers.xml_tree import Element, every, first, local, parse, text
 

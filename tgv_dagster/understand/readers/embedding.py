@@ -11,9 +11,9 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from tgv_dagster.understand.decoding import clean_text
+from tgv_dagster.arrive.decoding import clean_text
+from tgv_dagster.arrive.filetype import HEAD_BYTES, Family, FileType, sniff
 from tgv_dagster.understand.extracted import Embedded, EmbeddedRole, ExtractionSettings
-from tgv_dagster.understand.filetype import HEAD_BYTES, Family, FileType, sniff
 
 _NAME_CHARS = 500
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from PIL import ExifTags, Image, ImageFile, ImageOps, UnidentifiedImageError
 
-from tgv_dagster.understand.decoding import clean_text
+from tgv_dagster.arrive.decoding import clean_text
+from tgv_dagster.arrive.filetype import FileType
 from tgv_dagster.understand.extracted import (
     ENGINE_VERSION,
     Extraction,
@@ -25,7 +26,6 @@ from tgv_dagster.understand.extracted import (
     UnsupportedError,
     WordBoxes,
 )
-from tgv_dagster.understand.filetype import FileType
 from tgv_dagster.understand.readers import huge_png
 from tgv_dagster.understand.readers.ocr import OcrSession, engine_version
 

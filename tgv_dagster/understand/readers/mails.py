@@ -6,8 +6,9 @@ Here: RFC 5322 files and mailboxes as the mail room splits them. Not here: the s
 
 from pathlib import Path
 
+from tgv_dagster.arrive.decoding import clean_text
+from tgv_dagster.arrive.filetype import FileType
 from tgv_dagster.arrive.mime import DOCUMENT_ROLES, PARKING_ROLES, Mail, MailHeaders, Role, split
-from tgv_dagster.understand.decoding import clean_text
 from tgv_dagster.understand.extracted import (
     Embedded,
     EmbeddedRole,
@@ -19,7 +20,6 @@ from tgv_dagster.understand.extracted import (
     ReaderError,
     Status,
 )
-from tgv_dagster.understand.filetype import FileType
 from tgv_dagster.understand.readers.embedding import keep, refused
 
 _MOST_BYTES = 192 * 2**20

@@ -109,7 +109,7 @@ class Recognised:
 
     def laid(self) -> Laid:
         """The words in reading order."""
-        boxes = _line_heights(self.boxes, self.lines)
+        boxes = _straightened(_line_heights(self.boxes, self.lines), self.lines)
         return lay_out(self.words, self.lines.tolist(), boxes.tolist())
 
     def quality(self, text: str) -> float:
@@ -133,6 +133,24 @@ def _line_heights(boxes: np.ndarray, lines: np.ndarray) -> np.ndarray:
         missing = np.clip(usual - (boxes[here, 3] - boxes[here, 1]), 0, None)
         even[here, 1] -= missing
     return even
+
+
+def _straightened(boxes: np.ndarray, lines: np.ndarray) -> np.ndarray:
+    """Undo the slant of the page, so that what stands in one row has one height."""
+    slopes: list[float] = []
+    for line in np.unique(lines):
+        here = boxes[lines == line]
+        reach = here[-1, 0] - here[0, 0]
+        if len(here) >= 3 and reach > 4 * (here[0, 3] - here[0, 1]):
+            slopes.append(float((here[-1, 3] - here[0, 3]) / reach))
+    slope = float(np.median(slopes)) if len(slopes) >= 3 else 0.0
+    if not 0.003 < abs(slope) < 0.3:
+        return boxes
+    straight = boxes.copy()
+    shift = slope * (boxes[:, 0] + boxes[:, 2]) / 2
+    straight[:, 1] -= shift
+    straight[:, 3] -= shift
+    return straight
 
 
 def tessdata_dir(settings: ExtractionSettings) -> Path | None:

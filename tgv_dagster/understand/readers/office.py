@@ -11,7 +11,8 @@ from pathlib import Path
 
 from striprtf.striprtf import rtf_to_text
 
-from tgv_dagster.understand.decoding import clean_text
+from tgv_dagster.arrive.decoding import clean_text
+from tgv_dagster.arrive.filetype import ENCRYPTED_OFFICE, OUTLOOK, Family, FileType, sniff_file
 from tgv_dagster.understand.extracted import (
     EncryptedError,
     Extraction,
@@ -23,7 +24,6 @@ from tgv_dagster.understand.extracted import (
     Status,
     UnsupportedError,
 )
-from tgv_dagster.understand.filetype import ENCRYPTED_OFFICE, OUTLOOK, Family, FileType, sniff_file
 from tgv_dagster.understand.readers import (
     office_odf,
     office_ole,

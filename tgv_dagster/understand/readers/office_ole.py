@@ -13,7 +13,7 @@ from typing import Any
 
 import olefile
 
-from tgv_dagster.understand.decoding import clean_text
+from tgv_dagster.arrive.decoding import clean_text
 from tgv_dagster.understand.extracted import Facts, ReaderError, UnsupportedError
 
 _FIELD = re.compile("\x13[^\x13\x14\x15]*(?:\x14([^\x13\x14\x15]*))?\x15")
@@ -26,7 +26,7 @@ def read_doc(source: Path) -> tuple[str, Facts]:
     with _container(source) as container:
         word = _stream(container, "WordDocument")
         try:
-            version, flags = struct.unpack_from("<H8xH", word, 2)
+            version, flags = struct.unpack_from("<H6xH", word, 2)
             if version < 0x00C1:
                 raise UnsupportedError("Word 6 and 95 documents are not read here")
             table = _stream(container, "1Table" if flags & 0x0200 else "0Table")

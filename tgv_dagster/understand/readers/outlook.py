@@ -13,8 +13,8 @@ from pathlib import Path
 import olefile
 from compressed_rtf import decompress
 
+from tgv_dagster.arrive.decoding import clean_text, decode
 from tgv_dagster.arrive.mime_text import html_text
-from tgv_dagster.understand.decoding import clean_text, decode
 from tgv_dagster.understand.extracted import (
     Embedded,
     EmbeddedRole,

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from tgv_dagster.understand.decoding import clean_text
+from tgv_dagster.arrive.decoding import clean_text
+from tgv_dagster.arrive.filetype import Family, sniff_file
 from tgv_dagster.understand.extracted import (
     Embedded,
     EmbeddedRole,
@@ -23,7 +24,6 @@ from tgv_dagster.understand.extracted import (
     PageText,
     ReaderError,
 )
-from tgv_dagster.understand.filetype import Family, sniff_file
 from tgv_dagster.understand.readers.embedding import keep_stream, refused
 from tgv_dagster.understand.readers.xml_tree import Element, every, first, local, parse, text
 

@@ -13,6 +13,7 @@ import numpy as np
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
+from tgv_dagster.arrive.filetype import Family, FileType
 from tgv_dagster.understand.einvoice_model import EInvoice
 from tgv_dagster.understand.extracted import (
     ENGINE_VERSION,
@@ -28,7 +29,6 @@ from tgv_dagster.understand.extracted import (
     UnsupportedError,
     WordBoxes,
 )
-from tgv_dagster.understand.filetype import Family, FileType
 from tgv_dagster.understand.layout import lay_out
 from tgv_dagster.understand.readers import einvoice, pdf_layer, pdf_open
 from tgv_dagster.understand.readers.embedding import keep, refused
@@ -108,7 +108,7 @@ def _outcome(walk: _Walk, stopped: str, *, repaired: bool, source: Path) -> tupl
     if repaired and not _ends(source):
         reasons.append("the file is cut off; what could be repaired was read")
     if reasons:
-        failed = not legible and len(unread) == len(walk.pages)
+        failed = not legible and (repaired or len(unread) == len(walk.pages))
         return (Status.FAILED if failed else Status.TRUNCATED), "; ".join(reasons)
     if not legible:
         return Status.EMPTY, "no page carries legible text"

@@ -15,7 +15,7 @@ from itertools import accumulate, islice, repeat
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
-from tgv_dagster.understand.decoding import clean_text, must_clean
+from tgv_dagster.arrive.decoding import clean_text, must_clean
 from tgv_dagster.understand.layout import HYPHEN, Laid, lay_out
 from tgv_dagster.understand.text_quality import score
 

@@ -17,7 +17,7 @@ import pikepdf
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
-from tgv_dagster.understand.decoding import clean_text
+from tgv_dagster.arrive.decoding import clean_text
 from tgv_dagster.understand.extracted import (
     EncryptedError,
     ExtractionSettings,

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tgv_dagster.understand.decoding import clean_text, decode
+from tgv_dagster.arrive.decoding import clean_text, decode
+from tgv_dagster.arrive.filetype import ENCRYPTED_OFFICE, Family, FileType
 from tgv_dagster.understand.extracted import (
     EncryptedError,
     Extraction,
@@ -24,7 +25,6 @@ from tgv_dagster.understand.extracted import (
     ReaderError,
     Status,
 )
-from tgv_dagster.understand.filetype import ENCRYPTED_OFFICE, Family, FileType
 from tgv_dagster.understand.readers import package
 
 _DELIMITERS = ";\t|,"

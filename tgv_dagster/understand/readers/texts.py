@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tgv_dagster.arrive.decoding import clean_text, decode
+from tgv_dagster.arrive.filetype import Family, FileType
 from tgv_dagster.arrive.mime_model import DefectKind
 from tgv_dagster.arrive.mime_text import html_charset, html_text
-from tgv_dagster.understand.decoding import clean_text, decode
 from tgv_dagster.understand.extracted import (
     Extraction,
     ExtractionSettings,
@@ -19,7 +20,6 @@ from tgv_dagster.understand.extracted import (
     ReaderError,
     Status,
 )
-from tgv_dagster.understand.filetype import Family, FileType
 from tgv_dagster.understand.readers import einvoice
 from tgv_dagster.understand.readers.xml_tree import Element, local, parse
 

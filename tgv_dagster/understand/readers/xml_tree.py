@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
-from tgv_dagster.understand.decoding import decode
+from tgv_dagster.arrive.decoding import decode
 from tgv_dagster.understand.extracted import ReaderError
 
 Element: TypeAlias = Any

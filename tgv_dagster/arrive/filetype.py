@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 import olefile
 
-from tgv_dagster.understand.decoding import decode, looks_like_text
+from tgv_dagster.arrive.decoding import decode, looks_like_text
 
 HEAD_BYTES = 65536
 _PDF_WINDOW = 1024
