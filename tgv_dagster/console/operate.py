@@ -279,7 +279,7 @@ def ui() -> None:
 
 def serve() -> None:
     """Start the HTTP service."""
-    from tgv_dagster.web import serve as start
+    from tgv_dagster.web.app import serve as start
 
     with opened() as installation:
         start(installation)
