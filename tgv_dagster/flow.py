@@ -42,8 +42,13 @@ class Step:
     run: Callable[[Installation, Progress | None], BatchReport]
 
 
-def take_folder(installation: Installation, progress: Progress | None = None) -> BatchReport:
-    """Take what rests in the watched folder (FLOW-05: raw first)."""
+def take_folder(
+    installation: Installation,
+    progress: Progress | None = None,
+    *,
+    on_step: Callable[[str], None] | None = None,
+) -> BatchReport:
+    """Take what rests in the watched folder (FLOW-05: raw first); `on_step` as of `FolderGate`."""
     settings = installation.settings
     gate = FolderGate(
         installation.database,
@@ -55,6 +60,7 @@ def take_folder(installation: Installation, progress: Progress | None = None) ->
             mandant=settings.inbox_mandant,
             entity=settings.inbox_entity,
         ),
+        on_step=on_step,
     )
     settings.inbox_path.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
