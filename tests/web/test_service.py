@@ -149,6 +149,10 @@ def test_bad_input_has_one_shape_a_remedy_and_no_500(
         ("direction", "sideways"),
         ("entity", "haus-sued"),
         ("entity", "nowhere"),
+        ("project_code", "P-9"),
+        ("due_date", "infinity"),
+        ("amount_gross", "NaN"),
+        ("confidentiality_level", "family_close"),
     ],
 )
 def test_an_answer_that_does_not_fit_changes_nothing(

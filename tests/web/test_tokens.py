@@ -172,12 +172,14 @@ def test_each_denial_is_one_event_that_tells_no_secret(service: Service) -> None
     ask(service, made.text)
     service.get("/api/audit/checkpoints", "anna")
     service.post(f"/api/cases/{number}/dismiss", "vera", json={"reason": "canary"})
+    service.get("/api/search?q=canary&entity=nord-gmbh", "eva")
     new = denials(service)[before:]
     assert [(author, subject) for author, subject, _ in new] == [
         ("anonymous", "route:GET /api/documents/{document_id}"),
         ("anonymous", "route:GET /api/organisation"),
         ("anna", "route:GET /api/audit/checkpoints"),
         ("vera", "route:POST /api/cases/{case_id}/dismiss"),
+        ("eva", "route:GET /api/search"),
     ]
     assert [reason for _, _, reason in new[:2]] == ["no token", "revoked token"]
     told = str(new)

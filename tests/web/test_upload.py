@@ -112,6 +112,19 @@ def test_a_duplicate_is_told_only_to_who_may_see_the_document(service: Service) 
         assert (hidden["status"], hidden["document_id"], hidden["reason"]) == ("taken", None, "")
 
 
+def test_a_duplicate_in_the_trash_is_no_dead_end(service: Service) -> None:
+    number = document(service, content=b"thrown away", state="trashed")
+    (result,) = results(service.upload("emil", ("a.txt", b"thrown away")))
+    assert (result["status"], result["document_id"]) == ("already_here", number)
+    assert "restore" in str(result["reason"])
+
+
+@pytest.mark.parametrize("sent", ["../../etc/passwd", "..\\..\\passwd", "/etc/passwd"])
+def test_a_path_in_a_name_leads_nowhere(service: Service, sent: str) -> None:
+    (result,) = results(service.upload("emil", (sent, f"content of {sent}".encode())))
+    assert (result["status"], result["name"]) == ("taken", "passwd")
+
+
 def test_own_bytes_sent_again_are_recognised_before_they_are_a_document(service: Service) -> None:
     content = b"sent twice within a minute"
     (first,) = results(service.upload("emil", ("a.txt", content)))

@@ -363,9 +363,8 @@ def _with_what_is_here(
     """Add what was there before, as far as the caller may see it (UPL-10)."""
     hashes = [q.sha256 for q in queue if q.sha256 is not None]
     with database.reading(scope) as connection:
-        here = dict(
-            connection.execute(_HERE, {"hashes": hashes, "mandant": place.mandant_id}).fetchall()
-        )
+        rows = connection.execute(_HERE, {"hashes": hashes, "mandant": place.mandant_id}).fetchall()
+    here = {row[0]: _Here(row[1], row[2] == "trashed") for row in rows}
     with database.worker() as connection:
         rows = connection.execute(
             _RECORDED,
@@ -380,17 +379,17 @@ def _with_what_is_here(
 
 
 _HERE = """
-    SELECT sha, min(id) FROM (
-        SELECT d.raw_sha256 AS sha, d.id FROM documents d
+    SELECT DISTINCT ON (sha) sha, id, state FROM (
+        SELECT d.raw_sha256 AS sha, d.id, d.state FROM documents d
         WHERE d.raw_sha256 = ANY (%(hashes)s)
           AND (d.mandant_id = %(mandant)s OR (%(mandant)s::integer IS NULL
                                               AND d.mandant_id IS NULL))
         UNION ALL
-        SELECT p.eml_sha, d.id FROM mail_parts p JOIN documents d ON d.id = p.document_id
+        SELECT p.eml_sha, d.id, d.state FROM mail_parts p JOIN documents d ON d.id = p.document_id
         WHERE p.eml_sha = ANY (%(hashes)s)
           AND (d.mandant_id = %(mandant)s OR (%(mandant)s::integer IS NULL
                                               AND d.mandant_id IS NULL))
-    ) found GROUP BY sha
+    ) found ORDER BY sha, id
 """
 """Documents that the reader sees and that hold these bytes, or came out of this mail."""
 
@@ -406,6 +405,14 @@ _RECORDED = """
 
 
 @dataclass(frozen=True, slots=True)
+class _Here:
+    """A document with the same bytes."""
+
+    document_id: int
+    is_trashed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Recorded:
     """What the row says: its name, whether it carries the words of this drop, and whether the
     same person sent the same bytes before."""
@@ -415,15 +422,18 @@ class _Recorded:
     sent_before: bool
 
 
-def _completed(queued: Queued, here: dict[str, int], recorded: dict[int, _Recorded]) -> Queued:
+def _completed(queued: Queued, here: dict[str, _Here], recorded: dict[int, _Recorded]) -> Queued:
     if queued.arrival_id is None or queued.sha256 is None:
         return queued
     row = recorded[queued.arrival_id]
-    known = replace(queued, name=row.name, document_id=here.get(queued.sha256))
+    found = here.get(queued.sha256)
+    known = replace(queued, name=row.name, document_id=found and found.document_id)
     if known.repeated:
         stands = "" if row.same_words else "Intent and entity of the first time stand."
         return replace(known, reason=f"{known.reason} {stands}".strip())
-    if known.document_id is not None:
+    if found is not None and found.is_trashed:
+        reason = "These bytes are a document in the trash; restore it there."
+    elif found is not None:
         reason = "These bytes are a document already."
     elif row.sent_before:
         reason = "You sent these bytes before; they are on their way."

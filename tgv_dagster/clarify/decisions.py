@@ -13,6 +13,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
+from tgv_dagster.clarify.answer_values import fault_of
 from tgv_dagster.store import ledger
 from tgv_dagster.store.cases import CaseKind
 from tgv_dagster.store.db import Connection, Database
@@ -142,6 +143,7 @@ def answer(
     foreign = [field for field in values if field not in asked]
     if foreign or not values:
         raise NotAnswerable(f"This case asks for: {', '.join(asked)}.")
+    _check_form(values)
     _check_rights(database, scope, values)
     left = tuple(field for field in asked if field not in values)
     with database.worker() as connection:
@@ -163,14 +165,31 @@ def answer(
     return left
 
 
+def _check_form(values: Mapping[Field, str | None]) -> None:
+    faults = [
+        f"{field} {fault}"
+        for field, text in values.items()
+        if text is not None and (fault := fault_of(field, text)) is not None
+    ]
+    if faults:
+        raise NotAnswerable("; ".join(faults) + ".")
+
+
 def _check_rights(database: Database, scope: Scope, values: Mapping[Field, str | None]) -> None:
-    entity = values.get(Field.ENTITY)
-    if entity is None:
+    entity, project = values.get(Field.ENTITY), values.get(Field.PROJECT_CODE)
+    if entity is None and project is None:
         return
     with database.reading(scope) as connection:
-        found = connection.execute("SELECT 1 FROM entities WHERE slug = %s", (entity,)).fetchone()
-    if found is None:
+        row = connection.execute(
+            "SELECT EXISTS (SELECT 1 FROM entities WHERE slug = %s),"
+            " EXISTS (SELECT 1 FROM prf_projects WHERE project_code = %s)",
+            (entity, project),
+        ).fetchone()
+    assert row is not None
+    if entity is not None and not row[0]:
         raise NotAnswerable("This entity is not among those you may assign (UPL-13).")
+    if project is not None and not row[1]:
+        raise NotAnswerable("This project is not among those you may assign (UPL-13).")
 
 
 def _decidable(database: Database, scope: Scope, case_id: int) -> CaseRow:

@@ -37,7 +37,7 @@ from tgv_dagster.store.scope import ScopeError
 from tgv_dagster.web import pages
 from tgv_dagster.web.document_view import DocumentNotFound
 from tgv_dagster.web.originals import OriginalErased, RangeOutside
-from tgv_dagster.web.principals import Unauthenticated
+from tgv_dagster.web.principals import Unauthenticated, record_denied_scope
 
 logger = logging.getLogger(__name__)
 _MAX_FAULTS = 20
@@ -112,6 +112,7 @@ _SIGN_IN = Answer(
     "Send `Authorization: Bearer <token>`; `tgv token create LOGIN --mandant TENANT` makes one.",
     (("WWW-Authenticate", 'Bearer realm="tgv"'),),
 )
+_FORBIDDEN = Answer(403, "forbidden", None, "Ask the manager of your tenant for the role.")
 _NOT_FOUND = Answer(
     404,
     "not_found",
@@ -172,7 +173,6 @@ _INTERNAL = Answer(
 
 _TABLE: tuple[tuple[type[Exception], Answer], ...] = (
     (Unauthenticated, _SIGN_IN),
-    (ScopeError, Answer(403, "forbidden", None, "Ask the manager of your tenant for the role.")),
     (CaseNotFound, _NOT_FOUND),
     (ArrivalNotFound, _NOT_FOUND),
     (NotFound, _NOT_FOUND),
@@ -249,6 +249,7 @@ def install(app: FastAPI) -> None:
     for kind, answer in _TABLE:
         app.add_exception_handler(kind, _handler(answer))
     app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(ScopeError, _on_denied)
     app.add_exception_handler(InvalidForm, _on_form)
     app.add_exception_handler(RangeOutside, _on_range)
     app.add_exception_handler(HTTPException, _on_http)
@@ -267,6 +268,15 @@ def _handler(answer: Answer):
 def _on_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     return respond(request, _INVALID, _INVALID.message or "", _faults(error.errors()))
+
+
+def _on_denied(request: Request, error: Exception) -> Response:
+    """403, and one event; without the event there is no answer but that the database is gone."""
+    try:
+        record_denied_scope(request, str(error))
+    except (DatabaseUnavailable, DatabaseFull):
+        return respond(request, _DATABASE, _DATABASE.message or "")
+    return respond(request, _FORBIDDEN, printable(str(error)))
 
 
 def _on_form(request: Request, error: Exception) -> Response:

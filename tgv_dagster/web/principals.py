@@ -38,6 +38,18 @@ def installation_of(request: Request) -> Installation:
     return cast("Installation", request.app.state.installation)
 
 
+def route_of(request: Request) -> str:
+    """Method and template of the route, without any number or word of the request."""
+    return f"{request.method} {request.scope['route'].path}"
+
+
+def record_denied_scope(request: Request, reason: str) -> None:
+    """The event of a caller who is known and may not."""
+    scope: Scope = request.state.scope
+    database = installation_of(request).database
+    record_denial(database, scope.principal, scope.mandant_id, route_of(request), reason)
+
+
 def authenticate(database: Database, token: str | None, *, route: str) -> Scope:
     """The scope of the token's user in the token's tenant; a refusal is recorded as an event.
 
@@ -68,17 +80,13 @@ def require(role: Role, *, whole_installation: bool = False) -> Callable[..., Sc
         request: Request,
         credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
     ) -> Scope:
-        database = installation_of(request).database
-        route = f"{request.method} {request.scope['route'].path}"
+        database, route = installation_of(request).database, route_of(request)
         token = credentials.credentials if credentials else None
         scope = authenticate(database, token, route=route)
-        try:
-            scope.require(role)
-            if whole_installation and scope.mandant_id is not None:
-                raise ScopeError("This needs the owner's token over all tenants.")
-        except ScopeError as error:
-            record_denial(database, scope.principal, scope.mandant_id, route, str(error))
-            raise
+        request.state.scope = scope
+        scope.require(role)
+        if whole_installation and scope.mandant_id is not None:
+            raise ScopeError("This needs the owner's token over all tenants.")
         return scope
 
     return principal
