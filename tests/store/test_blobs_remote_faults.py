@@ -14,7 +14,9 @@ import pytest
 from blob_servers import (
     AUTHORISED,
     HARMLESS,
+    PASSWORD,
     QUICK,
+    USER,
     Backend,
     FailingSftp,
     FullSftp,
@@ -50,6 +52,8 @@ from tgv_dagster.store.blobs import (
     resolve,
 )
 from tgv_dagster.store.blobs.s3 import PART, S3Driver, S3Login, S3Places
+from tgv_dagster.store.blobs.sftp import SftpDriver, SftpLogin
+from tgv_dagster.store.blobs.webdav import WebdavDriver, WebdavLogin
 
 pytest_plugins = ["blob_servers"]
 
@@ -345,6 +349,28 @@ def test_unfinished_uploads_are_swept_when_they_are_old(
     backend.store().put("acme", io.BytesIO(LARGE))
 
     assert backend.paths() == ["acme/incoming/young.part", f"acme/{key}"]
+
+
+@pytest.mark.parametrize("kind", ["sftp", "webdav"])
+def test_publishing_never_overwrites(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    backend = make_backend(kind, request, tmp_path)
+    backend.store().put_sidecar("acme", "taken.json", b"first")
+    driver: SftpDriver | WebdavDriver
+    place = backend.root.name  # pyright: ignore[reportAttributeAccessIssue]
+    if kind == "sftp":
+        known = tmp_path / f"known_hosts_{backend.port}"
+        login = SftpLogin("127.0.0.1", port_of(backend), USER, PASSWORD, known_hosts=known)
+        driver = SftpDriver(login, f"/{place}")
+    else:
+        origin = f"http://127.0.0.1:{backend.port}"
+        driver = WebdavDriver(WebdavLogin(origin, USER, PASSWORD), place)
+    driver.send("acme/incoming/second.part", io.BytesIO(b"second"), 6)
+
+    assert not driver.publish("acme/incoming/second.part", "acme/manifests/taken.json")
+    assert backend.read("acme/manifests/taken.json") == b"first"
+    assert backend.read("acme/incoming/second.part") == b"second"
 
 
 @pytest.fixture
