@@ -11,9 +11,13 @@ from audit_builders import arrive, document, measure, sql
 from tgv_dagster.audit.register import CHECKPOINTS, LOST_OPS_FEATURES
 from tgv_dagster.audit.verdict import State
 from tgv_dagster.installation import Installation
+from tgv_dagster.know.spaces import ensure_spaces
+from tgv_dagster.know.wording import rebuild_words
 from tgv_dagster.store.blobs import resolve
 from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, open_case
 from tgv_dagster.store.events import Event, record
+from tgv_dagster.store.ledger import enqueue
+from tgv_dagster.store.stages import Stage
 from tgv_dagster.understand.evidence import Field
 from tgv_dagster.understand.values import set_human_value, show_on_document
 
@@ -95,18 +99,6 @@ def _forged_event(installation: Installation, document_id: int) -> None:
         connection.execute("UPDATE agent_events SET payload_hash = 'forged' WHERE id = 2")
 
 
-def _tuned(value: str, place: str, owner: str = "chef") -> Break:
-    def put(installation: Installation, _document_id: int) -> None:
-        sql(
-            installation,
-            "INSERT INTO tuning_values (key, value, place, owner, set_by)"
-            " VALUES ('parked_days', %s, %s, %s, 'chef')",
-            value, place, owner,
-        )  # fmt: skip
-
-    return put
-
-
 def _both(first: Break, second: Break) -> Break:
     def damage(installation: Installation, document_id: int) -> None:
         first(installation, document_id)
@@ -115,7 +107,6 @@ def _both(first: Break, second: Break) -> Break:
     return damage
 
 
-PARKED_DAYS = "tgv_dagster.audit.measures.operations:PARKED_DAYS"
 NOTHING: Break = _break("SELECT 1")
 
 RED: list[tuple[str, str, Break]] = [
@@ -184,8 +175,10 @@ RED: list[tuple[str, str, Break]] = [
         " WHERE id = %s")),
     ("parked_ages", "older than the limit", _parked_long_ago),
     ("events_chain", "forged payload", _forged_event),
-    ("tuning_values_measured", "fallback deviates", _tuned("15", PARKED_DAYS)),
-    ("tuning_values_measured", "without owner", _tuned("14", PARKED_DAYS, owner=" ")),
+    ("tuning_values_measured", "fallback deviates", _break(
+        "UPDATE tuning_values SET value = '15' WHERE key = 'P_TOP_K'")),
+    ("tuning_values_measured", "without owner", _break(
+        "UPDATE tuning_values SET owner = ' ' WHERE key = 'P_TOP_K'")),
 ]  # fmt: skip
 
 
@@ -223,7 +216,7 @@ GOOD: list[tuple[str, Break]] = [
     ("dispatch_states", NOTHING),
     ("parked_ages", NOTHING),
     ("events_chain", NOTHING),
-    ("tuning_values_measured", _tuned("14", PARKED_DAYS)),
+    ("tuning_values_measured", NOTHING),
 ]  # fmt: skip
 
 
@@ -258,7 +251,8 @@ def test_what_is_not_built_is_unmeasured(installation: Installation, name: str) 
 
 
 EMPTY_IS_UNMEASURED = sorted(
-    {which.id for which in CHECKPOINTS} - {"raw_first", "parked_ages", "walls", "events_chain"}
+    {which.id for which in CHECKPOINTS}
+    - {"raw_first", "parked_ages", "walls", "events_chain", "tuning_values_measured"}
 )
 
 
@@ -399,3 +393,107 @@ def test_an_unanswering_store_is_unmeasured_never_red(installation: Installation
     for name in ("bytes_hash_to_name", "save_raw_only_writer", "raw_first"):
         verdict = measure(installation, name)
         assert verdict.state is State.UNMEASURED, (name, verdict)
+
+
+# --- indexes -----------------------------------------------------------------------------------
+
+
+def _indexed(installation: Installation) -> tuple[int, int]:
+    """Two documents whose chunks stand in the word index."""
+    both = document(installation), document(installation)
+    rebuild_words(installation.database, installation.words)
+    return both
+
+
+def test_an_index_that_holds_the_chunks_is_green(installation: Installation) -> None:
+    _indexed(installation)
+    verdict = measure(installation, "index_equals_chunks")
+    assert verdict.state is State.GREEN, verdict
+    assert verdict.figures["compared_word_by_word"] == 2
+
+
+def test_a_chunk_the_index_does_not_hold_is_red(installation: Installation) -> None:
+    _indexed(installation)
+    document(installation)
+    assert measure(installation, "index_equals_chunks").state is State.RED
+
+
+def test_a_wall_that_moved_behind_the_index_is_red(installation: Installation) -> None:
+    first, _ = _indexed(installation)
+    sql(
+        installation,
+        "UPDATE rag_chunks SET confidentiality_level = 'vertraulich' WHERE document_id = %s",
+        first,
+    )
+    verdict = measure(installation, "index_equals_chunks")
+    assert verdict.state is State.RED
+    assert verdict.evidence == (f"document:{first}",)
+
+
+def test_a_damaged_file_of_the_index_is_red(installation: Installation) -> None:
+    _indexed(installation)
+    current = installation.settings.index_path / "current"
+    store = next(path for path in current.resolve().iterdir() if path.suffix == ".term")
+    content = bytearray(store.read_bytes())
+    content[len(content) // 4] ^= 0xFF
+    store.write_bytes(bytes(content))
+    verdict = measure(installation, "index_equals_chunks")
+    assert verdict.state is State.RED
+    assert verdict.figures["damaged_files"] == 1
+
+
+def test_documents_that_wait_for_the_index_say_nothing(installation: Installation) -> None:
+    first, _ = _indexed(installation)
+    with installation.database.worker() as connection:
+        enqueue(connection, Stage.WORDS, [first], again=True)
+    assert measure(installation, "index_equals_chunks").state is State.UNMEASURED
+
+
+def _embedded(installation: Installation) -> int:
+    """A document whose only window has a vector in the active space."""
+    document_id = document(installation)
+    sql(
+        installation,
+        """
+        INSERT INTO chunk_vectors (space_id, chunk_id, window_no, document_id, mandant_id, entity,
+            project_code, level_rank, persons, is_test, date_received, emb)
+        SELECT s.space_id, c.id, 0, c.document_id, c.mandant_id, c.entity, c.project_code,
+            c.level_rank, c.persons, c.is_test, c.date_received,
+            array_fill(0.5::real, ARRAY[s.dimension])::vector::halfvec
+        FROM rag_chunks c, embedding_spaces s WHERE c.document_id = %s AND s.active
+        """,
+        document_id,
+    )
+    with installation.database.worker() as connection:
+        enqueue(connection, Stage.EMBED, [document_id])
+        connection.execute("UPDATE flow_ledger SET state = 'done' WHERE stage = 'embed'")
+    return document_id
+
+
+def test_a_vector_per_window_is_green(installation: Installation) -> None:
+    ensure_spaces(installation.database)
+    _embedded(installation)
+    verdict = measure(installation, "vectors_equal_windows")
+    assert verdict.state is State.GREEN, verdict
+    assert verdict.figures == {"complete": 1}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM chunk_vectors WHERE document_id = %s",
+        "UPDATE chunk_vectors SET level_rank = 0 WHERE document_id = %s",
+        "UPDATE chunk_vectors SET entity = 'haus-sued' WHERE document_id = %s",
+    ],
+    ids=["vector gone", "looser level", "other entity"],
+)
+def test_vectors_that_differ_from_their_windows_are_red(
+    installation: Installation, damage: str
+) -> None:
+    ensure_spaces(installation.database)
+    _embedded(installation)
+    broken = _embedded(installation)
+    sql(installation, damage, broken)
+    verdict = measure(installation, "vectors_equal_windows")
+    assert verdict.state is State.RED
+    assert verdict.evidence == (f"document:{broken}",)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from tgv_dagster.audit.measures.asking import counts_and_ids, evidence, rows, totals
+from tgv_dagster.audit.measures.asking import counts_and_ids, evidence, rows, rows_in, totals
 from tgv_dagster.audit.verdict import Verdict, judged, red, unmeasured
 from tgv_dagster.installation import Installation
 from tgv_dagster.know.chunks import PAGE_SEPARATOR
+from tgv_dagster.know.word_schema import row_digest
+from tgv_dagster.know.wording import expected_count, rows_of_chunks
+from tgv_dagster.store.db import Connection
 from tgv_dagster.understand.extracted import PAGE_BREAK
 
 NO_CHUNK = "no chunk stands here yet"
+SAMPLE = 200
 
 
 def chunk_count(installation: Installation) -> Verdict:
@@ -95,35 +99,57 @@ def vectors_equal_windows(installation: Installation) -> Verdict:
 
 
 def index_equals_chunks(installation: Installation) -> Verdict:
-    """The word index holds the active chunks of every indexed document, and is sound on disk."""
-    expected = rows(
-        installation,
-        """
-        SELECT count(*) FROM rag_chunks c JOIN flow_ledger l
-          ON l.subject_id = c.document_id AND l.stage = 'words' AND l.generation = 0
-        WHERE c.active AND l.state = 'done'
-        """,
-    )[0][0]
-    waiting = rows(
-        installation,
-        "SELECT count(*) FROM flow_ledger WHERE stage = 'words' AND generation = 0"
-        " AND state <> 'done'",
-    )[0][0]
+    """The word index holds the active chunks with their walls, and is sound on disk.
+
+    The number is compared as a whole, text and walls of a sample: the newest chunks and a run of
+    older ones that starts anywhere.
+    """
     on_disk = installation.words.verify()
+    with installation.database.worker() as connection:
+        waiting = rows_in(
+            connection,
+            "SELECT count(*) FROM flow_ledger WHERE stage = 'words' AND generation = 0"
+            " AND state IN ('pending', 'claimed')",
+        )[0][0]
+        expected = expected_count(connection)
+        sample = rows_of_chunks(connection, _sampled_chunks(connection))
     figures = {
         "chunks": expected,
         "indexed": on_disk.chunks,
         "files": on_disk.files,
         "damaged_files": len(on_disk.damaged),
         "documents_waiting": waiting,
+        "compared_word_by_word": len(sample),
     }
     if on_disk.damaged:
         return red("files of the word index are not as they were written", figures)
     if waiting:
-        return unmeasured("documents still wait for the index, so its size says nothing", figures)
-    return judged(
-        abs(expected - on_disk.chunks),
-        holds="the word index holds exactly the active chunks",
-        broken="the word index and the chunk table differ",
-        figures=figures,
+        return unmeasured("documents still wait for the index, so nothing can be compared", figures)
+    if expected == 0 and on_disk.chunks == 0:
+        return unmeasured(NO_CHUNK, figures)
+    held = installation.words.identities(row.chunk_id for row in sample)
+    drifted = sorted(
+        {row.document_id for row in sample if held.get(row.chunk_id) != row_digest(row)}
     )
+    return judged(
+        abs(expected - on_disk.chunks) + len(drifted),
+        holds="the word index holds exactly the active chunks",
+        broken="the word index and the chunk table differ in number, text or walls",
+        figures=figures | {"documents_that_differ": len(drifted)},
+        evidence=tuple(f"document:{item}" for item in drifted),
+    )
+
+
+def _sampled_chunks(connection: Connection) -> list[int]:
+    found = rows_in(
+        connection,
+        """
+        (SELECT id FROM rag_chunks WHERE active ORDER BY id DESC LIMIT %(size)s)
+        UNION
+        (SELECT id FROM rag_chunks WHERE active AND id >= (
+            SELECT min(id) + (random() * (max(id) - min(id)))::bigint FROM rag_chunks)
+         ORDER BY id LIMIT %(size)s)
+        """,
+        {"size": SAMPLE},
+    )
+    return [row[0] for row in found]

@@ -20,6 +20,7 @@ from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.ledger import enqueue
 from tgv_dagster.store.organisation import INTAKE_BUCKET, SERVICE_LOGIN
 from tgv_dagster.store.stages import Stage
+from tgv_dagster.understand.doctypes import DocType
 
 RAW_FIRST = "raw_first"
 """Id of the gate in the register; the items it stops carry it as their gate."""
@@ -31,6 +32,7 @@ WHOLE_STORE = 20_000
 """Up to this many raw items the whole store is counted, beyond it one sixteenth per day."""
 SECOND_LOOK_SECONDS = 1.0
 
+_INVOICES = (DocType.INVOICE, DocType.CREDIT_NOTE)
 _BYPASSED = ("no_pointer", "other_bytes", "other_place", "name_is_no_hash", "no_arrival")
 _LOST = ("bytes_lost", "held")
 
@@ -223,9 +225,9 @@ def every_row_has_file(installation: Installation) -> Verdict:
         CROSS JOIN LATERAL (SELECT
             d.file_class <> 'mail_body' AND r.state IS NOT DISTINCT FROM 'stored' AS has_file,
             coalesce(x.characters, 0) > 0 AS has_text,
-            coalesce(d.doc_type LIKE '%%invoice%%', false) AS is_invoice) is_so
+            coalesce(d.doc_type = ANY (%(invoices)s), false) AS is_invoice) is_so
         """,
-        {},
+        {"invoices": [str(kind) for kind in _INVOICES]},
     )
     figures = totals(found) | {"documents": sum(totals(found).values())}
     if figures["documents"] == 0:
