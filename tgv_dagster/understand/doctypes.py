@@ -258,6 +258,7 @@ _LETTER_BODY, _LETTER_CAP = 1.6, 3.2
 _NAME, _SUBJECT = 1.5, 1.2
 _TOP_LINES, _HEAD_LINES = 30, 60
 _REST = 28
+_LINE_LIMIT = 160
 _SELF_BILLED = re.compile(
     r"selbst ausgestellte rechnung|gutschrifts?verfahren|self-bill(?:ed|ing)"
     r"|autofacturation|autofatturazione"
@@ -337,9 +338,10 @@ def _unspaced(text: str) -> str:
 
 def _title_value(folded: str, start: int, end: int, line_ends: list[int]) -> float:
     """How much a title word counts by its place: own line, line start, near the top, far down."""
-    line_start = folded.rfind("\n", 0, start) + 1
-    line_end = folded.find("\n", end)
-    line = folded[line_start : line_end if line_end >= 0 else len(folded)].strip()
+    line_start = folded.rfind("\n", max(0, start - _LINE_LIMIT), start) + 1
+    line_start = max(line_start, start - _LINE_LIMIT)
+    line_end = folded.find("\n", end, end + _LINE_LIMIT)
+    line = folded[line_start : line_end if line_end >= 0 else end + _LINE_LIMIT].strip()
     number = _line_number(line_ends, start)
     before = folded[line_start:start].strip(" #*:>-|")
     rest = re.sub(r"[\d\W_]+|(?<!\w)(?:nr|no|vom|du|of|del|n|den)(?!\w)", "", line[end - start :])

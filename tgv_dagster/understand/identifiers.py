@@ -7,6 +7,7 @@ right one. Whose identifier it is belongs to `vocabulary` and `parties`.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -72,10 +73,10 @@ def find(text: str, language: str | None = None) -> tuple[Identifier, ...]:
     """
     folded = words.fold(text)
     ibans = tuple(_ibans(folded))
-    taken = [identifier.span for identifier in ibans]
+    starts, ends = [i.span[0] for i in ibans], [i.span[1] for i in ibans]
     found = chain(
         ibans,
-        (vat for vat in _vat_ids(folded) if not _overlaps(vat.span, taken)),
+        (vat for vat in _vat_ids(folded) if not _overlaps(vat.span, starts, ends)),
         _french_numbers(folded),
         _register_numbers(text, folded),
         _tax_numbers(folded),
@@ -104,8 +105,10 @@ def normal_form(kind: IdentifierKind, raw: str) -> str:
     return re.sub(r"[^0-9A-Z]", "", words.fold(raw).upper())
 
 
-def _overlaps(span: Offsets, taken: list[Offsets]) -> bool:
-    return any(span[0] < end and start < span[1] for start, end in taken)
+def _overlaps(span: Offsets, starts: list[int], ends: list[int]) -> bool:
+    """Whether a span lies on one of some ordered spans that do not overlap each other."""
+    index = bisect_right(starts, span[1] - 1) - 1
+    return index >= 0 and ends[index] > span[0]
 
 
 # --- party numbers --------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ class CompanyName:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """A stretch of a line between column gaps."""
+    """A stretch of a line between column gaps, cut where it is too long to be one."""
 
     start: int
     end: int
@@ -99,6 +99,9 @@ _CONTACT = re.compile(
 _PLAIN_BLANKS = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009\u2007", " "))
 
 
+_LINE_LIMIT = 400
+
+
 class Layout:
     """A text cut into lines and cells, with the labels of the sides on them."""
 
@@ -109,6 +112,7 @@ class Layout:
         self.cells = self._cells()
         self._cell_starts = [cell.start for cell in self.cells]
         self._labels = self._side_labels()
+        self._contacts: dict[int, bool] = {}
         self._marks = {
             self.line_of(hit.start)
             for hit in words.finder("parties", "sender_marks").find(self.folded)
@@ -119,11 +123,12 @@ class Layout:
         return bisect_right(self.line_starts, position) - 1
 
     def line_text(self, line: int) -> str:
-        """A line without its end; empty beyond the text."""
+        """A line without its end, cut where it is too long to be one; empty beyond the text."""
         if not 0 <= line < len(self.line_starts):
             return ""
+        start = self.line_starts[line]
         end = self.line_starts[line + 1] if line + 1 < len(self.line_starts) else len(self.text)
-        return self.text[self.line_starts[line] : end].rstrip("\n\r")
+        return self.text[start : min(end, start + _LINE_LIMIT)].rstrip("\n\r")
 
     def cell_at(self, position: int) -> _Cell | None:
         """The cell around a place."""
@@ -132,10 +137,14 @@ class Layout:
 
     def is_marked(self, line: int, reach: int) -> bool:
         """Whether a word or number of a sender's data stands within `reach` lines."""
-        return any(
-            near in self._marks or _CONTACT.search(self.line_text(near)) is not None
-            for near in range(line - reach, line + reach + 1)
-        )
+        return any(self._is_marked_line(near) for near in range(line - reach, line + reach + 1))
+
+    def _is_marked_line(self, line: int) -> bool:
+        known = self._contacts.get(line)
+        if known is None:
+            contact = _CONTACT.search(self.line_text(line)) is not None
+            known = self._contacts[line] = contact or line in self._marks
+        return known
 
     def side_label(self, position: int) -> PartyRole | None:
         """The side whose label governs a place: in front on its line, or at most five lines up.
@@ -173,7 +182,8 @@ class Layout:
         for match in _CELL.finditer(self.text):
             line = self.line_of(match.start())
             first = not cells or cells[-1].line != line
-            cells.append(_Cell(match.start(), match.end(), line, first))
+            end = min(match.end(), match.start() + _LINE_LIMIT)
+            cells.append(_Cell(match.start(), end, line, first))
         return cells
 
     def _side_labels(self) -> dict[int, list[tuple[PartyRole, int]]]:
@@ -392,6 +402,7 @@ _BETWEEN = re.compile(
     r"([A-ZÄÖÜÉ][^\n,(–:;]{3,60}?)(?=,| \(|\n| –)"
 )
 _NAME_LIMIT = 7
+_NAME_REACH = 120
 
 
 @cache
@@ -410,6 +421,8 @@ def company_names(
     sender_domain: str,
 ) -> tuple[CompanyName, ...]:
     """Names of companies and offices that are none of ours, the likeliest supplier first."""
+    ordered = sorted(own_spans)
+    own_starts, own_ends = [s for s, _ in ordered], [e for _, e in ordered]
     weights: dict[str, CompanyName] = {}
     counts: dict[str, int] = {}
     domains = {i.value for i in identifiers if i.kind is IdentifierKind.DOMAIN}
@@ -417,7 +430,7 @@ def company_names(
     if sender_domain:
         domains.add(sender_domain)
     for name, span, base in _names(layout):
-        if any(span[0] < end and start < span[1] for start, end in own_spans):
+        if _touches(own_starts, own_ends, span):
             continue
         key = _name_key(name)
         counts[key] = counts.get(key, 0) + 1
@@ -430,6 +443,12 @@ def company_names(
         for key, found in weights.items()
     ]
     return tuple(sorted(ranked, key=lambda found: (-found.weight, found.span)))
+
+
+def _touches(starts: list[int], ends: list[int], span: Offsets) -> bool:
+    """Whether a span overlaps one of some ordered spans; own names hardly overlap each other."""
+    index = bisect_right(starts, span[1] - 1) - 1
+    return index >= 0 and (ends[index] > span[0] or (index > 0 and ends[index - 1] > span[0]))
 
 
 def _name_key(name: str) -> str:
@@ -457,7 +476,7 @@ def _names(layout: Layout) -> Iterator[tuple[str, Offsets, float]]:
 
 def _extend_left(layout: Layout, start: int, end: int) -> Offsets | None:
     """The words in front of a legal form that belong to the name."""
-    line_start = layout.line_starts[layout.line_of(start)]
+    line_start = max(layout.line_starts[layout.line_of(start)], start - _NAME_REACH)
     head = layout.text[line_start:start]
     stops = [match.end() for match in _STOPS.finditer(head)]
     head_start = line_start + (stops[-1] if stops else 0)
