@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+LEAST_POLL_SECONDS = 60
+"""Two polls of the mailbox are never closer together (MAIL-06)."""
 
 
 class SettingsError(ValueError):
@@ -57,11 +61,50 @@ class Settings(BaseSettings):
     http_port: int = Field(8765, description="Port of the HTTP service.")
     max_upload_mb: int = Field(2048, ge=1, description="Largest upload in one request, MiB.")
     ui_port: int = Field(3000, description="Port of the Dagster UI (loopback only).")
+    mail_host: str | None = Field(None, description="IMAP server of the intake mailbox.")
+    mail_port: int | None = Field(None, ge=1, le=65535, description="Its port; default by TLS.")
+    mail_user: str = Field("", description="Login name at the IMAP server.")
+    mail_password: SecretStr | None = Field(None, description="Password of the mailbox.")
+    mail_password_file: Path | None = Field(
+        None, description="File with the password that only its owner can read (mode 0600)."
+    )
+    mail_token_command: str | None = Field(
+        None, description="Command that prints an OAuth access token (XOAUTH2)."
+    )
+    mail_token_file: Path | None = Field(
+        None, description="File with an OAuth access token, mode 0600; read at each connection."
+    )
+    mail_folder: str = Field("INBOX", description="Folder of the intake mailbox.")
+    mail_tls: Literal["tls", "starttls", "none"] = Field(
+        "tls", description="Protection of the connection; `none` for this machine only."
+    )
+    mail_ca_file: Path | None = Field(None, description="PEM file of an own authority.")
+    mail_max_mb: int = Field(100, ge=1, description="Largest mail that is fetched, MiB.")
+    mail_intake_poll_sec: str = Field(
+        "", description="Seconds between two polls; empty or 0: no background poller."
+    )
 
     @field_validator("home", "inbox", "organisation", mode="after")
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:
         return None if value is None else value.expanduser().absolute()
+
+    @field_validator("mail_intake_poll_sec", mode="after")
+    @classmethod
+    def _whole_seconds(cls, value: str) -> str:
+        text = value.strip()
+        if text and not (text.isascii() and text.isdigit()):
+            raise ValueError(
+                "TGV_MAIL_INTAKE_POLL_SEC is a whole number of seconds: 0 or empty for no"
+                " background poller, 60 or more for one."
+            )
+        return text
+
+    @property
+    def mail_poll_seconds(self) -> int | None:
+        """Seconds between two polls, at least 60 (MAIL-06); None = no background poller."""
+        asked = int(self.mail_intake_poll_sec or 0)
+        return None if asked == 0 else max(asked, LEAST_POLL_SECONDS)
 
     @property
     def inbox_path(self) -> Path:
