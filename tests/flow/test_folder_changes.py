@@ -213,3 +213,14 @@ def test_the_case_of_a_file_ends_when_the_file_could_be_taken(
     path.write_bytes(b"a")
     take(installation)
     assert open_file_cases(installation) == []
+
+
+def test_the_longest_names_are_moved_and_numbered_like_any_other(
+    installation: Installation, inbox: Path
+) -> None:
+    longest = "ü" * 125 + ".txt"
+    for content in (b"1", b"2", b"3"):
+        (inbox / longest).write_bytes(content)
+        assert take(installation)[longest].reason == ""
+    kept = sorted(path.read_bytes() for path in (inbox / "processed").glob("*.txt"))
+    assert kept == [b"1", b"2", b"3"]

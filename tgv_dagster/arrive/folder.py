@@ -9,6 +9,7 @@ text (UPL-05, UPL-06).
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import io
 import os
@@ -52,6 +53,8 @@ PATIENCE_SECONDS = 600.0
 VANISHED = "vanished before it could be read"
 MAX_INTENT_CHARACTERS = 600
 _HEAD_BYTES = 8192
+_MAX_NAME_BYTES = 255
+_MAX_SUFFIX_CHARACTERS = 20
 
 _TEMPORARY_SUFFIXES = (".part", ".crdownload", ".download", ".tmp", ".partial", ".filepart")
 _SYSTEM_NAMES = frozenset({"thumbs.db", "desktop.ini", ".ds_store"})
@@ -577,13 +580,25 @@ def _moved(path: Path, target: Path) -> Path:
     target = _free_name(target)
     try:
         return path.rename(target)
-    except FileNotFoundError:
-        return path
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENAMETOOLONG):
+            return path  # a name that is too long for this system belongs to no file
+        raise
 
 
 def _free_name(target: Path) -> Path:
     free, number = target, 1
     while os.path.lexists(free):
-        free = target.with_name(f"{target.stem}~{number}{target.suffix}")
+        free = target.with_name(_numbered(target, f"~{number}"))
         number += 1
     return free
+
+
+def _numbered(path: Path, mark: str) -> str:
+    """The name with a mark before its suffix, the stem cut where the whole would be too long."""
+    suffix = path.suffix if len(path.suffix) <= _MAX_SUFFIX_CHARACTERS else ""
+    room = _MAX_NAME_BYTES - len(os.fsencode(mark + suffix))
+    stem = os.fsencode(path.name.removesuffix(suffix))
+    if len(stem) > room:
+        stem = stem[:room].decode("utf-8", "ignore").encode()
+    return os.fsdecode(stem) + mark + suffix
