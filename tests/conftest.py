@@ -44,7 +44,13 @@ def server_directory() -> Iterator[Path]:
 def server_url() -> Iterator[str]:
     """A real embedded server, for this process of the test run."""
     with server_directory() as data_dir:
-        yield embedded.start(data_dir, shared_buffers_mb=64)
+        url = embedded.start(data_dir, shared_buffers_mb=64)
+        with psycopg.connect(url, autocommit=True) as connection:
+            # No test pulls the plug of the machine, so the server need not wait for the disk.
+            for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+                connection.execute(f"ALTER SYSTEM SET {setting} = off".encode())
+            connection.execute("SELECT pg_reload_conf()")
+        yield url
 
 
 @pytest.fixture
