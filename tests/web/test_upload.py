@@ -334,6 +334,20 @@ def test_without_a_token_nothing_of_the_body_is_asked_for(service: Service) -> N
         assert connection.recv(65536).startswith(b"HTTP/1.1 401")
 
 
+def test_a_length_above_the_limit_is_refused_before_the_body_is_asked_for(
+    service: Service,
+) -> None:
+    host, port = service.url.removeprefix("http://").split(":")
+    length = (service.installation.settings.max_upload_mb << 20) + 1
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(
+            f"POST /api/upload HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n"
+            f"Authorization: Bearer {service.token('emil')}\r\nExpect: 100-continue\r\n"
+            "Content-Type: multipart/form-data; boundary=x\r\n\r\n".encode()
+        )
+        assert connection.recv(65536).startswith(b"HTTP/1.1 413")
+
+
 def test_a_connection_that_breaks_off_leaves_nothing(service: Service) -> None:
     before = service.rows("SELECT count(*) FROM arrivals")
     host, port = service.url.removeprefix("http://").split(":")
