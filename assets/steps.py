@@ -28,6 +28,7 @@ BATCH_SECONDS = 300.0
 
 KINDS: dict[str, set[str]] = {
     "folder_arrivals": {"python", "file"},
+    "mail_fetched": {"python", "email"},
     "mail_parts": {"python", "email"},
     "extracted_texts": {"python", "pdf"},
     "documents": {"python", "postgres"},
@@ -37,6 +38,7 @@ KINDS: dict[str, set[str]] = {
     "chunk_vectors": {"python", "postgres"},
     "word_index": {"python", "search"},
     "dispatched_documents": {"python", "postgres"},
+    "seen_stamps": {"python", "email"},
 }
 """What the steps work with, shown as tags in the lineage."""
 

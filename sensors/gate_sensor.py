@@ -38,7 +38,8 @@ class Watch:
 
     `look` gets the installation and the digest of the last look that found nothing new; it reads
     at most once from the database when nothing changed. `busy_tag` names the runs that count as
-    being on their way, by default those of the same gate.
+    being on their way, by default those of the same gate. `at_rest` says why the gate is not
+    watched at all, None when it is.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Watch:
     job_name: str
     every_seconds: int
     busy_tag: tuple[str, str] | None = None
+    at_rest: Callable[[Installation], str | None] | None = None
 
 
 def gate_sensor(watch: Watch) -> dg.SensorDefinition:
@@ -65,6 +67,11 @@ def gate_sensor(watch: Watch) -> dg.SensorDefinition:
         context: dg.SensorEvaluationContext, door: dg.ResourceParam[Door]
     ) -> dg.SensorResult | dg.SkipReason:
         memory = Memory.from_cursor(context.cursor)
+        if watch.at_rest is not None:
+            with door.discreetly(watch.name):
+                resting = watch.at_rest(door.installation())
+            if resting is not None:
+                return dg.SkipReason(f"{watch.gate}: {resting}.")
         with door.discreetly(watch.name):
             seen = bounded.look(watch, door.installation(), memory.settled)
         if seen is None:

@@ -11,10 +11,22 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from assets import arrive, audit, clarify, deepen, effect, file, jobs, know, rebuild, understand
+from assets import (
+    arrive,
+    audit,
+    clarify,
+    deepen,
+    effect,
+    file,
+    jobs,
+    know,
+    mail_jobs,
+    rebuild,
+    understand,
+)
 from checks import factory
 from resources.door import Door
-from sensors import failures, folder, pending
+from sensors import failures, folder, mail, pending
 from tgv_dagster.flow import STEPS, Step
 
 ROOMS = (arrive, understand, deepen, clarify, file, know, effect, audit)
@@ -47,11 +59,12 @@ def build_definitions(overrides: Overrides | None = None) -> dg.Definitions:
             daily_flow,
             audit_job,
             *rebuild.JOBS,
+            *mail_jobs.JOBS,
             jobs.switch_generation,
             jobs.housekeeping,
         ],
-        schedules=jobs.schedules(daily_flow, audit_job),
-        sensors=[*folder.SENSORS, *pending.SENSORS, *failures.SENSORS],
+        schedules=[*jobs.schedules(daily_flow, audit_job), *mail_jobs.SCHEDULES],
+        sensors=[*folder.SENSORS, *mail.SENSORS, *pending.SENSORS, *failures.SENSORS],
         resources={"door": swapped.door or Door()},
     )
 

@@ -11,11 +11,16 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tgv_dagster.arrive import mail_ledger, mailbox
 from tgv_dagster.arrive.folder import FolderGate, FolderSettings
 from tgv_dagster.arrive.gates import TakenStatus
+from tgv_dagster.arrive.mail_access import imap_settings, is_configured, is_switched_on
+from tgv_dagster.arrive.mailbox import MailReport
 from tgv_dagster.arrive.mails import split_mails
+from tgv_dagster.arrive.poll import seen_marker
 from tgv_dagster.deepen.deepening import deepen_documents
 from tgv_dagster.effect.dispatching import dispatch_documents
+from tgv_dagster.effect.seen_stamps import stamp_finished, waiting_for_stamp
 from tgv_dagster.file.filing import file_documents
 from tgv_dagster.installation import Installation
 from tgv_dagster.know.chunking import cut_chunks
@@ -79,6 +84,72 @@ def take_folder(
         problems=tuple(problems),
         seconds=time.monotonic() - started,
     )
+
+
+def fetch_mail(installation: Installation, progress: Progress | None = None) -> BatchReport:
+    """Secure what lies unseen in the mailbox, when its rhythm says so (MAIL-04 to MAIL-06).
+
+    Without a background rhythm, with the switch off, or too soon after the last poll, nothing is
+    asked of the server. The sensor and the doors say why; this step only keeps to it.
+    """
+    started = time.monotonic()
+    seconds = installation.settings.mail_poll_seconds
+    report = None
+    if seconds is not None and is_configured(installation.settings):
+        with installation.database.worker() as connection:
+            due = (
+                is_switched_on(connection)
+                and mail_ledger.seconds_until_due(connection, distance=seconds) == 0
+            )
+        if due:
+            report = _polled(installation)
+    if report is not None and progress is not None:
+        progress(len(report.taken), len(report.taken))
+    return mail_batch(report, time.monotonic() - started)
+
+
+def _polled(installation: Installation) -> MailReport | None:
+    parts = mailbox.parts_of(installation.database, installation.blobs, installation.settings)
+    try:
+        return mailbox.poll(parts)
+    except (mailbox.PollerBusy, mailbox.PollTooSoon):
+        return None
+
+
+def mail_batch(report: MailReport | None, seconds: float) -> BatchReport:
+    """A call at the mailbox as the report of a batch; ids of the problems are ledger rows."""
+    if report is None:
+        return BatchReport(stage=Stage.ARRIVE, claimed=0, seconds=seconds)
+    outcomes = Counter(
+        str(TakenStatus.TAKEN if one.outcome is mail_ledger.MailOutcome.SECURED else one.outcome)
+        for one in report.taken
+    )
+    return BatchReport(
+        stage=Stage.ARRIVE,
+        claimed=len(report.taken),
+        outcomes=dict(outcomes),
+        problems=tuple(
+            Problem(one.ledger_id or 0, str(one.outcome), one.reason)
+            for one in report.taken
+            if one.reason
+        ),
+        seconds=seconds,
+    )
+
+
+def stamp_mail(installation: Installation, progress: Progress | None = None) -> BatchReport:
+    """Write what became of each mail, and stamp what the poll finished: the last step (MAIL-34)."""
+    with installation.database.worker() as connection:
+        waiting = waiting_for_stamp(connection)
+    if not waiting:
+        return BatchReport(stage=Stage.ARRIVE, claimed=0)
+    marks = None
+    if is_configured(installation.settings):
+        marks = seen_marker(imap_settings(installation.settings))
+    done = stamp_finished(installation.database, marks)
+    if progress is not None:
+        progress(done.claimed, done.claimed)
+    return done
 
 
 def _split(installation: Installation, progress: Progress | None) -> BatchReport:
@@ -160,10 +231,17 @@ STEPS: tuple[Step, ...] = (
         take_folder,
     ),
     Step(
+        "mail_fetched",
+        Room.ARRIVE,
+        "Unseen mails of the intake mailbox, each secured as EML before anything else happens.",
+        (),
+        fetch_mail,
+    ),
+    Step(
         "mail_parts",
         Room.ARRIVE,
         "Whole mails taken apart: one arrival per document, every part in one listed outcome.",
-        ("folder_arrivals",),
+        ("folder_arrivals", "mail_fetched"),
         _split,
     ),
     Step(
@@ -221,6 +299,13 @@ STEPS: tuple[Step, ...] = (
         "Finished documents handed to whoever works on with them.",
         ("chunk_vectors", "word_index"),
         _dispatch,
+    ),
+    Step(
+        "seen_stamps",
+        Room.EFFECT,
+        "What became of each mail; the Seen flag on those whose every part is accounted for.",
+        ("dispatched_documents",),
+        stamp_mail,
     ),
 )
 
