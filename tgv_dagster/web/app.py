@@ -26,6 +26,7 @@ from tgv_dagster.web import (
     health,
     know,
     legacy,
+    mail,
     organisation,
     pages,
 )
@@ -38,6 +39,7 @@ GRACE_SECONDS = 20
 ROUTERS = (
     health.router,
     arrive.router,
+    mail.router,
     clarify.router,
     documents.router,
     legacy.router,
@@ -50,6 +52,7 @@ ROUTERS = (
 TAGS = [
     {"name": "health", "description": "Is the service there; no token needed."},
     {"name": "arrive", "description": "Hand files over, and what became of them."},
+    {"name": "mail", "description": "The intake mailbox, and mails handed over as files."},
     {"name": "clarify", "description": "Cases that need a person."},
     {"name": "documents", "description": "Documents, their originals and their pages."},
     {"name": "organisation", "description": "Who you are and what you may assign."},
@@ -86,7 +89,9 @@ def create_app(installation: Installation) -> FastAPI:
     app.mount("/static", StaticFiles(directory=pages.STATIC), name="static")
     errors.install(app)
     upload_bytes = installation.settings.max_upload_mb * MEBIBYTE
-    app.add_middleware(BodyLimit, routes={arrive.UPLOAD_PATH: upload_bytes})
+    app.add_middleware(
+        BodyLimit, routes={arrive.UPLOAD_PATH: upload_bytes, mail.DROP_PATH: upload_bytes}
+    )
     app.add_middleware(SafetyHeaders)
     return app
 

@@ -19,11 +19,17 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from tgv_dagster.arrive.imap_connection import ImapError, NoCredentials
+from tgv_dagster.arrive.mail_access import SwitchedOff
+from tgv_dagster.arrive.mail_drop import NotAMail
+from tgv_dagster.arrive.mailbox import BackfillRefused, PollerBusy, PollTooSoon
+from tgv_dagster.arrive.mark_seen import NothingNamed
 from tgv_dagster.arrive.raw import printable
 from tgv_dagster.arrive.upload import ArrivalNotFound, NotAssignable, NothingToTake
 from tgv_dagster.clarify.decisions import CaseClosed, CaseNotFound, NotAnswerable
 from tgv_dagster.know.embeddings import EmbeddingError
 from tgv_dagster.know.word_model import WordIndexError
+from tgv_dagster.settings import SettingsError
 from tgv_dagster.store.blobs import (
     BlobDamaged,
     BlobMissing,
@@ -187,6 +193,32 @@ _TABLE: tuple[tuple[type[Exception], Answer], ...] = (
     (NotAskable, Answer(422, "not_askable", None, "/openapi.json lists the parameters.")),
     (WordIndexError, _INDEX),
     (EmbeddingError, _INDEX),
+    (SwitchedOff, Answer(409, "switched_off", None, "`tgv mail switch on` turns it on.")),
+    (PollerBusy, Answer(409, "poller_busy", None, "Wait for it; nothing is lost.")),
+    (
+        PollTooSoon,
+        Answer(429, "too_soon", None, "Poll again later.", (("Retry-After", "60"),)),
+    ),
+    (BackfillRefused, Answer(400, "backfill_refused", None, "Split the backfill by `seit`.")),
+    (NotAMail, Answer(422, "not_a_mail", None, "POST /api/upload takes other files.")),
+    (NothingNamed, Answer(422, "nothing_named", None, "Name `uids` or `message_ids`.")),
+    (
+        NoCredentials,
+        Answer(503, "no_mailbox", None, "Set TGV_MAIL_HOST, TGV_MAIL_USER and a secret."),
+    ),
+    (
+        ImapError,
+        Answer(
+            503,
+            "mailbox_unavailable",
+            "The mailbox does not answer as it should.",
+            "Send the request again; the log of the server names the fault.",
+        ),
+    ),
+    (
+        SettingsError,
+        Answer(503, "settings", None, "Correct the setting on the server and start it anew."),
+    ),
     (NothingToTake, Answer(422, "nothing_to_take", None, "Send files in the form field `files`.")),
     (DatabaseUnavailable, _DATABASE),
     (DatabaseFull, replace(_STORE_FULL, code="database_full")),
@@ -233,6 +265,7 @@ DOCUMENTED: dict[int | str, dict[str, object]] = {
         (409, "somebody decided it before"),
         (413, "too large"),
         (422, "a value does not fit"),
+        (429, "too soon after the last one"),
         (503, "database or store do not answer"),
     )
 }
