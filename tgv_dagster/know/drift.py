@@ -83,18 +83,18 @@ def word_drift(
         rows = rows_of_chunks(connection, _sample(connection, sample, seed))
         try:
             state = words.verify()
-            held = words.identities(row.chunk_id for row in rows)
+            # What is damaged on disk is not read: the engine would answer with a panic or worse.
+            held = words.identities(row.chunk_id for row in rows) if state.sound else None
         except WordIndexError as error:
             return WordDrift(expected, 0, 0, (), (), waiting, (), unusable=type(error).__name__)
+    compared = [] if held is None else [(row, held.get(row.chunk_id)) for row in rows]
     return WordDrift(
         expected=expected,
         indexed=state.chunks,
-        sampled=len(rows),
-        missing=tuple(row.chunk_id for row in rows if row.chunk_id not in held),
+        sampled=len(compared),
+        missing=tuple(row.chunk_id for row, digest in compared if digest is None),
         differing=tuple(
-            row.chunk_id
-            for row in rows
-            if row.chunk_id in held and held[row.chunk_id] != row_digest(row)
+            row.chunk_id for row, digest in compared if digest not in (None, row_digest(row))
         ),
         waiting=waiting,
         damaged=state.damaged,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +35,7 @@ from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.ledger import Claim
 from tgv_dagster.store.pull import BatchReport, NotNow, Unworkable, pull, worker_name
 from tgv_dagster.store.scope import Scope
-from tgv_dagster.store.stages import Stage
+from tgv_dagster.store.stages import LIVE, Stage
 
 WAIT_SECONDS = 2.0
 """How long a batch waits for another writer before it leaves its documents pending."""
@@ -172,7 +172,9 @@ def follow_now(
             worker=worker_name(),
             subjects=document_ids,
         )
-    if len(claims) < len(set(document_ids)):
+        taken = {claim.subject_id for claim in claims}
+        open_elsewhere = _open(connection, set(document_ids) - taken)
+    if open_elsewhere:
         _give_back(database, claims)
         return Followed(False, "another worker is bringing this document into the word index")
     batch = _Batch(database, words, wait_seconds)
@@ -187,6 +189,16 @@ def follow_now(
         _give_back(database, claims)
         return Followed(False, f"the word index could not be written: {type(error).__name__}")
     return Followed(True)
+
+
+def _open(connection: Connection, document_ids: Collection[int]) -> bool:
+    row = connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM flow_ledger WHERE stage = %s AND generation = %s"
+        " AND subject_id = ANY (%s) AND state <> 'done')",
+        (Stage.WORDS, LIVE, list(document_ids)),
+    ).fetchone()
+    assert row is not None
+    return bool(row[0])
 
 
 def _give_back(database: Database, claims: Sequence[Claim]) -> None:

@@ -302,6 +302,9 @@ class WordIndex:
                 raise IndexMissing(self.generations.root.name)
             engine = _engine_writer(_open_engine(path))
             try:
+                # What a killed writer had written and not committed lies in the way of the same
+                # names; the engine writes no file twice.
+                _guarded(engine.garbage_collect_files)
                 yield WordWriter(engine)
             finally:
                 engine.wait_merging_threads()
