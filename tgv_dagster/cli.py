@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from tgv_dagster.console import asking, operate, people, rebuilding, tokens
+from tgv_dagster.console import asking, mail, operate, people, rebuilding, tokens
 
 app = typer.Typer(
     name="tgv",
@@ -18,6 +18,7 @@ app.command("search")(asking.ask)
 app.add_typer(people.parked_app, name="parked")
 app.add_typer(people.cases_app, name="cases")
 app.add_typer(people.org_app, name="org")
+app.add_typer(mail.mail_app, name="mail")
 app.add_typer(tokens.token_app, name="token")
 app.command("rebuild")(rebuilding.rebuild_command)
 app.command("switch")(rebuilding.switch_command)

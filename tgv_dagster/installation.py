@@ -10,6 +10,7 @@ import logging
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
+from tgv_dagster.arrive import mail_access
 from tgv_dagster.know.spaces import ensure_spaces
 from tgv_dagster.settings import Settings
 from tgv_dagster.store import migrate, organisation, tuning
@@ -49,6 +50,7 @@ class Installation:
         with database.worker() as connection:
             organisation.ensure_service_principal(connection)
             tuning.seed(connection)
+            mail_access.say_rhythm(connection, settings)
             if settings.organisation is not None:
                 organisation.import_organisation(
                     connection,

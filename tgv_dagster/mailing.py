@@ -18,6 +18,8 @@ from tgv_dagster.arrive.mark_seen import MarkReport, mark_seen
 from tgv_dagster.audit import ledger
 from tgv_dagster.audit.ledger import GateClosed
 from tgv_dagster.audit.register import checkpoint, gates
+from tgv_dagster.effect.dispatching import retry_failed
+from tgv_dagster.effect.seen_stamps import stamp_finished
 from tgv_dagster.installation import Installation
 from tgv_dagster.settings import Settings
 from tgv_dagster.store.pull import WAITING, BatchReport
@@ -126,3 +128,15 @@ def balance(installation: Installation) -> Balance:
 def mark(settings: Settings, *, uids: tuple[int, ...], message_ids: tuple[str, ...]) -> MarkReport:
     """Stamp explicitly named mails; hangs on no switch (MAIL-19). Raises as `mark_seen`."""
     return mark_seen(imap_settings(settings), uids=uids, message_ids=message_ids)
+
+
+def settle(installation: Installation) -> None:
+    """Write what became of secured mails, without any stamp: for doors that have none (MAIL-17)."""
+    stamp_finished(installation.database, None)
+
+
+def retry_dispatch(installation: Installation) -> int:
+    """Make failed dispatches pending again and run them; returns how many (MAIL-41)."""
+    found = retry_failed(installation.database)
+    work_on(installation)
+    return found

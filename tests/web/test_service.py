@@ -348,7 +348,9 @@ def test_the_fuzzed_schema_gives_no_5xx(service: Service, mode: GenerationMode) 
         @given(case=operation.as_strategy(generation_mode=mode))
         def no_server_error(case: schemathesis.Case) -> None:
             answer = case.call(headers=headers, timeout=60)
-            assert answer.status_code < 500, (case.as_curl_command(), answer.text)
+            # This service has no mailbox, and says so; with one, test_mail_routes fuzzes it.
+            no_mailbox = answer.status_code == 503 and '"no_mailbox"' in answer.text
+            assert answer.status_code < 500 or no_mailbox, (case.as_curl_command(), answer.text)
 
         try:
             no_server_error()

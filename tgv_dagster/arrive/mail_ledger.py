@@ -117,6 +117,20 @@ class Thread:
     references: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """One mail as the operator's list shows it; `reason` is "" when there is none."""
+
+    ledger_id: int
+    route: Route
+    uid: int | None
+    outcome: MailOutcome
+    reason: str
+    blocked_by: str | None
+    thread: Thread
+    stamped_at: datetime | None
+
+
 def facts_of(head: bytes) -> MailFactsFound:
     """Message-ID, thread headers and date from the beginning of a mail; never raises."""
     block = read_headers(head, 0, len(head), top=True)
@@ -429,6 +443,31 @@ def thread_of(connection: Connection, raw_sha256: str) -> Thread:
     if row is None:
         return Thread(ThreadHeaders.NOT_RECORDED, None, ())
     return Thread(ThreadHeaders(row[0]), row[1], tuple(row[2] or ()))
+
+
+def newest(
+    connection: Connection, *, outcome: MailOutcome | None = None, limit: int = 50
+) -> tuple[LedgerRow, ...]:
+    """The newest rows, at most `limit`, optionally of one outcome."""
+    rows = connection.execute(
+        "SELECT id, gate, uid, outcome, coalesce(outcome_reason, ''), blocked_by, thread_headers,"
+        " in_reply_to, references_ids, stamped_at FROM mail_ledger"
+        " WHERE %s::text IS NULL OR outcome = %s ORDER BY id DESC LIMIT %s",
+        (outcome, outcome, limit),
+    ).fetchall()
+    return tuple(
+        LedgerRow(
+            row[0],
+            Route(row[1]),
+            row[2],
+            MailOutcome(row[3]),
+            row[4],
+            row[5],
+            Thread(ThreadHeaders(row[6]), row[7], tuple(row[8] or ())),
+            row[9],
+        )
+        for row in rows
+    )
 
 
 def _values(place: MailPlace) -> dict[str, object]:

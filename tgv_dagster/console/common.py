@@ -10,6 +10,11 @@ import psycopg
 import typer
 from rich.console import Console
 
+from tgv_dagster.arrive.imap_connection import ImapError
+from tgv_dagster.arrive.mail_access import SwitchedOff
+from tgv_dagster.arrive.mail_drop import NotAMail
+from tgv_dagster.arrive.mailbox import BackfillRefused, PollerBusy, PollTooSoon
+from tgv_dagster.arrive.mark_seen import NothingNamed
 from tgv_dagster.clarify.decisions import CaseClosed, CaseNotFound, NotAnswerable
 from tgv_dagster.installation import Installation
 from tgv_dagster.rebuild import RebuildError
@@ -26,6 +31,13 @@ out = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 KNOWN_ERRORS = (
+    BackfillRefused,
+    ImapError,
+    NotAMail,
+    NothingNamed,
+    PollTooSoon,
+    PollerBusy,
+    SwitchedOff,
     CaseClosed,
     CaseNotFound,
     DatabaseFull,
