@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conftest import import_test_organisation
+from shared_builders import import_test_organisation
 
 from tgv_dagster.know.chunking import cut_chunks
 from tgv_dagster.know.embedding import embed_chunks

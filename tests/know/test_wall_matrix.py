@@ -16,11 +16,11 @@ from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
-from conftest import database_on
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowledge_builders import SPACE, BagOfWordsEmbedder, Knowledge
 from psycopg import sql
+from shared_builders import database_on
 
 from tgv_dagster.know.queries import QueryTerms, understand
 from tgv_dagster.know.search import search

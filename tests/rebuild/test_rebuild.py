@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from conftest import database_on, import_test_organisation
 from reportlab.pdfgen.canvas import Canvas
+from shared_builders import database_on, import_test_organisation
 
 from tgv_dagster.arrive.gates import GateKind, NewArrival, PartRole, RawKind, arrival_key
 from tgv_dagster.arrive.raw import save_raw

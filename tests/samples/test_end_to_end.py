@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import fresh_database
+from shared_builders import fresh_database
 
 from tgv_dagster.effect.status import flow_status
 from tgv_dagster.flow import run_until_idle

@@ -115,21 +115,23 @@ class Directory:
 class Moto:
     """One real bucket on moto's S3 server."""
 
-    endpoint: str
     real: str
     port: int | None
     name: str = "s3"
 
     def __post_init__(self) -> None:
-        self._client = boto3.client(
+        self._client = self._connect(self.port)
+        self._client.create_bucket(
+            Bucket=self.real, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"}
+        )
+
+    def _connect(self, port: int | None):  # boto3 makes its clients' types
+        return boto3.client(
             "s3",
-            endpoint_url=self.endpoint,
+            endpoint_url=f"http://127.0.0.1:{port}",
             aws_access_key_id="key",
             aws_secret_access_key="secret",
             region_name="eu-central-1",
-        )
-        self._client.create_bucket(
-            Bucket=self.real, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"}
         )
 
     def store(
@@ -152,8 +154,9 @@ class Moto:
             environ={**usual, **(environ or {})},
         )
 
-    def overwrite(self, path: str, content: bytes) -> None:
-        self._client.put_object(Bucket=self.real, Key=f"firm/{path}", Body=content)
+    def overwrite(self, path: str, content: bytes, *, port: int | None = None) -> None:
+        client = self._connect(port) if port else self._client
+        client.put_object(Bucket=self.real, Key=f"firm/{path}", Body=content)
 
     def read(self, path: str) -> bytes | None:
         try:
@@ -499,8 +502,8 @@ def make_backend(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> B
         root = tmp_path / place
         return Directory("local", root, lambda port: root.as_uri())
     if kind == "s3":
-        host, port = request.getfixturevalue("moto_server").get_host_and_port()
-        return Moto(f"http://{host}:{port}", f"real-{place}", port)
+        _, port = request.getfixturevalue("moto_server").get_host_and_port()
+        return Moto(f"real-{place}", port)
     if kind == "sftp":
         service = request.getfixturevalue("sftp_server")
         return sftp_backend(service, place, tmp_path)

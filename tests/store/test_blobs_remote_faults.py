@@ -38,6 +38,7 @@ from tgv_dagster.store.blobs import (
     BadName,
     BlobStore,
     BlobTooLarge,
+    Damaged,
     ReadBackMismatch,
     RemoteBlobStore,
     StoreDenied,
@@ -390,14 +391,16 @@ def s3_store(moto: Moto, *, stale_seconds: float = 86400, page_size: int = 1000)
     return RemoteBlobStore(driver, "s3://real", retry=QUICK, stale_seconds=stale_seconds)
 
 
-def test_a_large_object_goes_in_parts_under_the_same_condition(moto: Moto) -> None:
-    large = LARGE * (PART // len(LARGE) + 2)
+@pytest.mark.parametrize("content", [LARGE, LARGE * (PART // len(LARGE) + 2)], ids=["one", "parts"])
+def test_an_object_is_sent_under_the_condition_that_there_is_none(
+    moto: Moto, content: bytes
+) -> None:
     store = moto.store()
-    stored = store.put("acme", io.BytesIO(large))
+    stored = store.put("acme", io.BytesIO(content))
     driver = S3Driver(s3_login(moto.port), S3Places(f"{moto.real}/firm"))
 
-    assert not driver.send(f"acme/{stored.key}", io.BytesIO(bytes(len(large))), len(large))
-    assert store.verify("acme", stored.key) == Verified(stored.sha256, len(large))
+    assert not driver.send(f"acme/{stored.key}", io.BytesIO(bytes(len(content))), len(content))
+    assert store.verify("acme", stored.key) == Verified(stored.sha256, len(content))
     assert (moto.paths(), moto.open_uploads()) == ([f"acme/{stored.key}"], 0)
 
 
@@ -420,6 +423,15 @@ def test_parts_that_nobody_completed_are_swept(moto: Moto) -> None:
     s3_store(moto).put("acme", io.BytesIO(b"two"))
 
     assert (kept, moto.open_uploads()) == (1, 0)
+
+
+def test_an_object_that_fails_its_own_checksum_is_damaged_and_not_unreachable(moto: Moto) -> None:
+    """Another tool stored it with a checksum, and its bytes changed after that."""
+    key = blob_key(hashlib.sha256(HARMED_ON_THE_WAY).hexdigest())
+    with Proxy(port_of(moto), change=True) as proxy:
+        moto.overwrite(f"acme/{key}", HARMED_ON_THE_WAY, port=proxy.port)
+
+    assert isinstance(moto.store().verify("acme", key), Damaged)
 
 
 def test_a_listing_of_several_pages_is_whole(moto: Moto) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from conftest import database_on, import_test_organisation
+from shared_builders import database_on, import_test_organisation
 
 from tgv_dagster.store import embedded, events, migrate, organisation
 from tgv_dagster.store.db import Database, DatabaseUnavailable, connect

@@ -6,7 +6,7 @@ import itertools
 
 import psycopg
 import pytest
-from conftest import import_test_organisation
+from shared_builders import import_test_organisation
 
 from tgv_dagster.store.db import Database
 from tgv_dagster.store.levels import Level, Role, ceiling_of, level_rank_sql, rank_of
