@@ -108,10 +108,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Everything one full scan saw."""
+    """Everything one full scan saw; `folders` are those whose names could be read."""
 
     candidates: tuple[Candidate, ...]
     skipped: tuple[Taken, ...]
+    folders: tuple[str, ...] = ()
 
 
 class FolderGate:
@@ -178,6 +179,8 @@ class FolderGate:
                 self._leave(candidate)
         if todo:
             self._cases = self._open_cases()
+            for folder in seen.folders:
+                self._case_is_solved(folder)
         now = self._clock()
         for candidate in todo:
             if limit > 0 and candidate.age_seconds(now) >= OLD_SECONDS:
@@ -409,6 +412,7 @@ def look(root: Path) -> Look:
     """Scan the whole folder once: candidates and skips with reason; follows no symbolic link."""
     candidates: list[Candidate] = []
     skipped: list[Taken] = []
+    folders: list[str] = []
     stack = [root]
     while stack:
         directory = stack.pop()
@@ -420,6 +424,7 @@ def look(root: Path) -> Look:
             reason = f"folder cannot be read: {error.strerror}"
             skipped.append(Taken(name, TakenStatus.FAILED, reason))
             continue
+        folders.append(str(directory.relative_to(root)))
         for entry in entries:
             path = directory / entry.name
             relative = str(path.relative_to(root))
@@ -433,7 +438,7 @@ def look(root: Path) -> Look:
                 found = _candidate(entry, path, relative)
                 if found is not None:
                     candidates.append(found)
-    return Look(tuple(candidates), tuple(skipped))
+    return Look(tuple(candidates), tuple(skipped), tuple(folders))
 
 
 def _skip_reason(entry: os.DirEntry[str], top: bool) -> str | None:

@@ -25,15 +25,18 @@ from tgv_dagster.arrive.gates import (
     arrival_key,
 )
 from tgv_dagster.arrive.mime import split
-from tgv_dagster.arrive.raw import save_raw
+from tgv_dagster.arrive.raw import printable, save_raw
 from tgv_dagster.store import ledger
 from tgv_dagster.store.blobs import BlobMissing, BlobStore
+from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, open_case
 from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.ledger import Claim
+from tgv_dagster.store.organisation import SERVICE_LOGIN
 from tgv_dagster.store.pull import BatchReport, HeldByGate, Unworkable, pull
 from tgv_dagster.store.stages import LIVE, STAGES, Stage
 from tgv_dagster.understand.extracted import (
     ENGINE_VERSION,
+    ArchiveLimits,
     Embedded,
     EmbeddedRole,
     Extraction,
@@ -50,7 +53,12 @@ _SET_APART = {
     Family.VIDEO: "video is set apart; nothing here reads it",
 }
 _ARRIVING_ROLES = frozenset({EmbeddedRole.ARCHIVE_MEMBER, EmbeddedRole.ATTACHMENT})
-MAX_NESTING = 3
+MAX_NESTING = 5
+"""Files inside files inside files: what lies deeper stays unopened, and a case says so."""
+MAX_INSIDE = 5_000
+"""Arrivals that one arrival from outside may bring, over all depths."""
+_DIRECT_MEMBERS = ArchiveLimits(depth=1)
+"""An archive in an archive arrives as it is and is opened by its own arrival, never twice."""
 _UNREAD = (Status.FAILED, Status.ENCRYPTED, Status.UNSUPPORTED)
 
 
@@ -103,6 +111,8 @@ def extract_texts(
 
 
 FROM_CACHE = -1.0
+MOST_NAMED = 50
+"""Unopened files that a case names; their number is always told."""
 
 
 def load_arrived(connection: Connection, arrival_id: int) -> ArrivedBytes:
@@ -177,8 +187,11 @@ def read_bytes(
                 reason = _SET_APART[file_type.family]
                 return Extraction(Status.UNSUPPORTED, reason), file_type.media_type
             extraction = pool.extract(
-                path, file_type, settings=ExtractionSettings(embedded_dir=Path(folder))
+                path,
+                file_type,
+                settings=ExtractionSettings(embedded_dir=Path(folder), archive=_DIRECT_MEMBERS),
             )
+            extraction = _bounded(database, arrived, extraction)
             _save_embedded(database, blobs, arrived, extraction, Path(folder))
             return extraction, file_type.media_type
     except BlobMissing as error:
@@ -218,6 +231,53 @@ def _sniff(path: Path, file_name: str) -> FileType:
         return sniff(handle.read(65536), file_name)
 
 
+def _bounded(database: Database, arrived: ArrivedBytes, extraction: Extraction) -> Extraction:
+    """The extraction without the files that may not arrive from inside; each says why.
+
+    Archives in archives multiply: what one arrival from outside may bring is bounded as a whole.
+    """
+    if not _arriving(extraction):
+        return extraction
+    if (arrived.part_path or "").count("!") >= MAX_NESTING:
+        return _left_inside(extraction, 0, f"more than {MAX_NESTING} files deep")
+    with database.worker() as connection:
+        others = _arrived_from_same_root(connection, arrived.arrival_id)
+    return _left_inside(extraction, MAX_INSIDE - others, f"more than {MAX_INSIDE} files inside")
+
+
+def _left_inside(extraction: Extraction, room: int, reason: str) -> Extraction:
+    """Only the first `room` files arrive; the others say why they do not."""
+    embedded = list(extraction.embedded)
+    for place, found in enumerate(embedded):
+        if found.role in _ARRIVING_ROLES and found.stored is not None:
+            if room <= 0:
+                embedded[place] = replace(found, stored=None, reason=reason)
+            room -= 1
+    return replace(extraction, embedded=tuple(embedded))
+
+
+def _arrived_from_same_root(connection: Connection, arrival_id: int) -> int:
+    """Arrivals out of the same arrival from outside, without those out of this very one."""
+    row = connection.execute(
+        """
+        WITH RECURSIVE above AS (
+            SELECT id, parent_id FROM arrivals WHERE id = %(id)s
+            UNION ALL
+            SELECT a.id, a.parent_id FROM arrivals a JOIN above ON a.id = above.parent_id
+        ), below AS (
+            SELECT id FROM above WHERE parent_id IS NULL
+            UNION ALL
+            SELECT a.id FROM arrivals a JOIN below ON a.parent_id = below.id
+            WHERE a.parent_id <> %(id)s
+        )
+        SELECT count(*) - 1 FROM below
+        """,
+        {"id": arrival_id},
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 def _save_embedded(
     database: Database,
     blobs: BlobStore,
@@ -226,8 +286,6 @@ def _save_embedded(
     folder: Path,
 ) -> None:
     """Each file found inside is an arrival of its own, raw first (RAW-03)."""
-    if (arrived.part_path or "").count("!") >= MAX_NESTING:
-        return
     for number, embedded in enumerate(extraction.embedded):
         if embedded.role not in _ARRIVING_ROLES or embedded.stored is None:
             continue
@@ -261,8 +319,8 @@ def _inside(arrived: ArrivedBytes, embedded: Embedded, number: int) -> NewArriva
 def _finish(
     database: Database, claim: Claim, arrived: ArrivedBytes, extraction: Extraction, seconds: float
 ) -> str:
-    apart = _apart(arrived, extraction)
-    unread = apart is None and extraction.status in _UNREAD
+    apart = _apart(extraction)
+    unread = None if apart is not None else _unread(extraction)
     with database.worker() as connection:
         if seconds != FROM_CACHE:
             write_extraction(connection, arrived, extraction, seconds)
@@ -271,27 +329,83 @@ def _finish(
                 "UPDATE arrivals SET outcome = %s, outcome_reason = %s WHERE id = %s",
                 (apart[0], apart[1][:500], arrived.arrival_id),
             )
-        if not unread:
+        if unread is None:
             then = STAGES[Stage.EXTRACT].then if apart is None else ()
             ledger.complete(connection, claim, then=then)
-    if unread:
-        raise Unworkable(f"{extraction.status}: {extraction.reason}")
+            _report_unopened(connection, arrived, extraction)
+    if unread is not None:
+        raise Unworkable(unread)
     if apart is not None:
         return str(apart[0])
     return "cached" if seconds == FROM_CACHE else str(extraction.status)
 
 
-def _apart(arrived: ArrivedBytes, extraction: Extraction) -> tuple[ArrivalOutcome, str] | None:
+def _apart(extraction: Extraction) -> tuple[ArrivalOutcome, str] | None:
     """Arrivals that end here, with their reason."""
     if extraction.reason in _SET_APART.values():
         return ArrivalOutcome.SET_APART, extraction.reason
-    if _arriving(extraction) and not extraction.text.strip():
+    if _arriving(extraction) and (_is_archive(extraction) or not extraction.text.strip()):
         return ArrivalOutcome.SPLIT, "unpacked; its members arrived on their own"
+    return None
+
+
+def _unread(extraction: Extraction) -> str | None:
+    """Why nothing can be made of it; an archive is its members, and its list is no document."""
+    if extraction.status in _UNREAD:
+        return f"{extraction.status}: {extraction.reason}"
+    if _is_archive(extraction):
+        return f"nothing of it could be unpacked: {_unopened(extraction)[0].reason}"
     return None
 
 
 def _arriving(extraction: Extraction) -> bool:
     return any(e.role in _ARRIVING_ROLES and e.stored for e in extraction.embedded)
+
+
+def _is_archive(extraction: Extraction) -> bool:
+    return any(e.role is EmbeddedRole.ARCHIVE_MEMBER for e in extraction.embedded)
+
+
+def _unopened(extraction: Extraction) -> list[Embedded]:
+    """Files inside that did not arrive; each says why."""
+    return [e for e in extraction.embedded if e.role in _ARRIVING_ROLES and e.stored is None]
+
+
+def _report_unopened(connection: Connection, arrived: ArrivedBytes, extraction: Extraction) -> None:
+    """What was left inside is no document and no arrival, so a case names it."""
+    unopened = _unopened(extraction)
+    if not unopened:
+        return
+    open_case(
+        connection,
+        NewCase(
+            kind=CaseKind.PARKED,
+            subject_kind=SubjectKind.FILE,
+            subject_key=f"{arrived.sha256}:inside",
+            reason=(
+                f"{len(unopened)} of {len(extraction.embedded)} files inside were not unpacked:"
+                f" {unopened[0].reason}"
+            )[:500],
+            author=SERVICE_LOGIN,
+            arrival_id=arrived.arrival_id,
+            entity=arrived.entity_hint,
+            mandant_id=_mandant_id(connection, arrived),
+            evidence={
+                "unopened": [
+                    {"name": printable(e.name)[:200], "size": e.size, "reason": e.reason[:200]}
+                    for e in unopened[:MOST_NAMED]
+                ]
+            },
+            is_test=arrived.is_test,
+        ),
+    )
+
+
+def _mandant_id(connection: Connection, arrived: ArrivedBytes) -> int | None:
+    row = connection.execute(
+        "SELECT mandant_id FROM arrivals WHERE id = %s", (arrived.arrival_id,)
+    ).fetchone()
+    return None if row is None else row[0]
 
 
 def write_extraction(
