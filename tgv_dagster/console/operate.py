@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import typer
@@ -141,6 +143,21 @@ entities:
 def _walk(installation: Installation) -> bool:
     from tgv_dagster.runs import materialize_flow
 
+    with _progress() as seen:
+        result = materialize_flow(installation, seen)
+    for fault in result.faults:
+        err.print(f"[red]{escape(str(fault))}[/red]")
+    if result.stopped:
+        err.print(f"[red]Stopped: {', '.join(result.stopped)}. Nothing is lost; run again.[/red]")
+    return result.went_through
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Bars on a terminal; in a log one line per step every few seconds."""
+    if not out.is_terminal:
+        yield _LoggedProgress()
+        return
     columns = (
         TextColumn("{task.description:22}"),
         BarColumn(bar_width=30),
@@ -156,12 +173,24 @@ def _walk(installation: Installation) -> bool:
             if total:  # an idle pass over a step says nothing new
                 progress.update(tasks[step], completed=done, total=max(total, done))
 
-        result = materialize_flow(installation, seen)
-    for fault in result.faults:
-        err.print(f"[red]{escape(str(fault))}[/red]")
-    if result.stopped:
-        err.print(f"[red]Stopped: {', '.join(result.stopped)}. Nothing is lost; run again.[/red]")
-    return result.went_through
+        yield seen
+
+
+class _LoggedProgress:
+    """Progress for a log file: at most one line per step and `EVERY` seconds, and its end."""
+
+    EVERY = 5.0
+
+    def __init__(self) -> None:
+        self._last: dict[str, float] = {}
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        if not total:
+            return
+        now = time.monotonic()
+        if done >= total or now - self._last.get(step, 0.0) >= self.EVERY:
+            self._last[step] = now
+            out.print(f"{step}: {done} of {total}")
 
 
 def _show_verdicts(installation: Installation) -> None:
