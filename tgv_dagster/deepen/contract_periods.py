@@ -233,7 +233,8 @@ def _ends_with_cue(before: str, section: str, key: str) -> bool:
 def _starts_with_cue(behind: str) -> bool:
     for hit in words.finder("contract", "notice_cues").find(behind):
         if hit.key == "behind":
-            return len(behind[: hit.start].split()) <= 4 and "." not in behind[: hit.start]
+            gap = behind[: hit.start]
+            return len(gap.split()) <= 4 and not re.search(r"[.:;\n0-9]", gap)
     return False
 
 

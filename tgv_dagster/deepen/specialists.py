@@ -140,7 +140,9 @@ class _Work:
     def close(self) -> None:
         """Required fields that are still open are asked, the others become "checked, none"."""
         for name in self.entry.required:
-            unstated = f"a {self.item.doc_type} states it, and this text does not"
+            if name is Field.DIRECTION and Field.ENTITY in self.item.asked:
+                continue
+            unstated = f"required for {self.item.doc_type} and not stated in the text"
             self.ask(OpenPointKind.UNKNOWN, name, unstated)
         for name in self.entry.looked_for:
             self.state(name, None, 0.7, None, f"{self.entry.specialist}.not_stated")

@@ -8,7 +8,7 @@ values; which fields a kind of document must have belongs to the registry of the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
@@ -86,6 +86,8 @@ def state_dates(
     points: list[OpenPoint] = []
     for role, field in _axes(doc_type):
         choice = choose_date(mentions, role)
+        if doc_type is DocType.RECEIPT and role is DateRole.ISSUED:
+            choice = _receipt_date(mentions, choice)
         mention = choice.mention
         if mention is not None and mention.confidence >= least:
             findings.append(
@@ -102,6 +104,18 @@ def state_dates(
         elif doc_type in BOOKING_KINDS and field in (Field.INVOICE_DATE, Field.DUE_DATE):
             points += _date_question(field, choice)
     return tuple(findings), tuple(points)
+
+
+_ONLY_DATE = 0.8
+
+
+def _receipt_date(mentions: tuple[DateMention, ...], choice: Choice) -> Choice:
+    """A till receipt prints one date without label; the only date of the paper is its own."""
+    values = {mention.value for mention in mentions}
+    free = [m for m in mentions if m.role in (None, DateRole.ISSUED, DateRole.PAID)]
+    if len(values) != 1 or not free or free[0].ambiguous:
+        return choice
+    return Choice(replace(free[0], confidence=max(_ONLY_DATE, free[0].confidence)))
 
 
 def _axes(doc_type: DocType) -> Iterator[tuple[DateRole, Field]]:
@@ -144,9 +158,9 @@ def state_amounts(totals: Totals, doc_type: DocType, pages: PageMap, least: floa
         if total is not None and total.confidence >= least:
             findings.append(_amount(field, total, pages))
     gross_stated = any(finding.field is Field.AMOUNT_GROSS for finding in findings)
-    if findings and totals.currency is not None:
-        confidence = min(0.95, max(finding.confidence for finding in findings))
-        span = findings[-1].span
+    if totals.currency is not None and (findings or doc_type in BOOKING_KINDS):
+        confidence = min(0.95, max([0.9, *(finding.confidence for finding in findings)]))
+        span = findings[-1].span if findings else None
         findings.append(
             Finding(
                 Field.CURRENCY, totals.currency, Origin.MACHINE, confidence, span, "totals.currency"

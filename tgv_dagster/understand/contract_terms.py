@@ -248,7 +248,7 @@ def _score(contract: _Contract, hit: Hit, index: int, which: str) -> float:
         score += _TERM_SECTION
     if hit.key == "weak" and which == "start" and _any("start_behind", behind):
         score += _VERB
-    if hit.key != "label":
+    if hit.key in ("prose", "weak"):
         tail = _CLAUSE_END.split(behind[:45], maxsplit=1)[0]
         if _other_matter(before[-70:]) or _other_matter(tail):
             score -= _OTHER_MATTER

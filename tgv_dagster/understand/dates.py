@@ -184,12 +184,14 @@ class _Page:
     noun_ends: tuple[int, ...]
     columns: dict[int, tuple[Hit, float]]
     ranges: dict[int, int]
+    openings: dict[int, int]
 
     @classmethod
     def of(cls, text: str, reads: tuple[ReadDate, ...]) -> _Page:
         folded = words.fold(text)
         labels = tuple(words.finder("date_labels", "roles").find(folded))
         nouns = tuple(words.finder("date_labels", "nouns").find(folded))
+        ranges = _ranges(folded, reads)
         return cls(
             text=text,
             folded=folded,
@@ -199,7 +201,8 @@ class _Page:
             nouns=nouns,
             noun_ends=tuple(hit.end for hit in nouns),
             columns=_columns(text, folded, labels, reads),
-            ranges=_ranges(folded, reads),
+            ranges=ranges,
+            openings={end: start for start, end in ranges.items()},
         )
 
 
@@ -230,9 +233,8 @@ class _Verdict:
 
 def _verdict(page: _Page, index: int) -> _Verdict | None:
     """The role of a date: its label, its column, its span partner, its noun, its place."""
-    if index in page.ranges.values():
-        first = next(start for start, end in page.ranges.items() if end == index)
-        opening = _own_verdict(page, first)
+    if index in page.openings:
+        opening = _own_verdict(page, page.openings[index])
         return None if opening is None else _range_verdict(opening, last=True)
     own = _own_verdict(page, index)
     if own is not None and index in page.ranges:
@@ -340,7 +342,7 @@ def _noun_before(page: _Page, index: int) -> _Verdict | None:
         return None
     noun = page.nouns[position]
     gap = page.text[noun.end : read.span[0]]
-    if noun.start < floor or len(gap) > 60 or "\n" in gap.strip():
+    if noun.start < floor or len(gap) > 60 or _wraps_badly(gap):
         return None
     if noun.key == "issued" and _DETOUR.search(words.fold(gap)):
         return _Verdict((DateRole.REFERENCE,), 0.8, (noun.start, noun.end))
@@ -353,6 +355,7 @@ def _noun_before(page: _Page, index: int) -> _Verdict | None:
 
 _SENTENCE_REACH = 110
 _LINK_REACH = 26
+_COLLECTED_REACH = 70
 
 
 def _payment_deadline(page: _Page, index: int) -> _Verdict | None:
@@ -360,9 +363,12 @@ def _payment_deadline(page: _Page, index: int) -> _Verdict | None:
     read = page.reads[index]
     floor = page.reads[index - 1].span[1] if index else 0
     begin = max(floor, read.span[0] - _LINK_REACH)
-    link = _deadline_link().search(page.folded[begin : read.span[0]])
+    lead = page.folded[begin : read.span[0]]
+    link = _deadline_link("until").search(lead)
     if link is None:
-        return None
+        link = _deadline_link("on_day").search(lead)
+        if link is None or not _collected_behind(page, read.span[1]):
+            return None
     begin = max(0, read.span[0] - _SENTENCE_REACH)
     ends = [match.end() for match in _SENTENCE_END.finditer(page.text, begin, read.span[0])]
     sentence = page.folded[ends[-1] if ends else begin : read.span[0]]
@@ -373,15 +379,30 @@ def _payment_deadline(page: _Page, index: int) -> _Verdict | None:
     return _Verdict((DateRole.DUE,), 0.95, (read.span[0] - len(link.group()), read.span[0]))
 
 
+def _collected_behind(page: _Page, position: int) -> bool:
+    """Whether the rest of the sentence says that the amount is collected on that day."""
+    behind = page.folded[position : position + _COLLECTED_REACH]
+    end = _SENTENCE_END.search(page.text, position, position + _COLLECTED_REACH)
+    if end is not None:
+        behind = behind[: end.start() - position]
+    return next(words.finder("date_labels", "collected").find(behind), None) is not None
+
+
 @cache
-def _deadline_link() -> re.Pattern[str]:
-    return _closing(words.phrases_by_key("date_labels", "deadlines")["until"], r"\s{1,2}$")
+def _deadline_link(kind: str) -> re.Pattern[str]:
+    return _closing(words.phrases_by_key("date_labels", "deadlines")[kind], r"\s{1,2}$")
 
 
 @cache
 def _discount_words() -> words.PhraseFinder:
     labels = words.phrases_by_key("date_labels", "roles")
     return words.PhraseFinder({"discount": labels["discount"]})
+
+
+def _wraps_badly(gap: str) -> bool:
+    """Whether a line break lies in the gap elsewhere than right before the linking word."""
+    head, found, tail = gap.rpartition("\n")
+    return bool(found) and (len(tail.split()) > 1 or "\n" in head)
 
 
 _DETOUR = re.compile(
@@ -421,6 +442,7 @@ def _by_place(page: _Page, index: int) -> _Verdict | None:
     start, end = page.reads[index].span
     line_start = page.text.rfind("\n", max(0, start - 60), start) + 1
     before = page.text[max(line_start, start - 60) : start]
+    before = _GAP_WIDTH.split(before)[-1]
     ends_line = not page.text[end : end + 30].partition("\n")[0].strip(" .\r\t*_")
     if ends_line and before.strip() and _PLACE_BEFORE.match(before) and "," in before:
         around = page.folded[max(0, start - 60) : end + 120]
@@ -437,7 +459,7 @@ def _ranges(folded: str, reads: tuple[ReadDate, ...]) -> dict[int, int]:
     """Indices of dates that open a span, with the index of the date that closes it."""
     found: dict[int, int] = {}
     for index in range(len(reads) - 1):
-        if index in found.values():
+        if found.get(index - 1) == index:
             continue
         gap = folded[reads[index].span[1] : reads[index + 1].span[0]]
         if len(gap) <= 24 and _range_word().fullmatch(gap):

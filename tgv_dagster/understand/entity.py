@@ -8,7 +8,7 @@ the questions that remain (TRI-02, TRI-07, TRI-08, TRI-10). Finding the names be
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tgv_dagster.understand import words
@@ -151,7 +151,10 @@ def by_content(
         )
     if doc_type in TWO_SIDED:
         return _two_sided(present, foreign_bill_to)
-    return _one_sided(present)
+    verdict = _one_sided(present)
+    if doc_type is DocType.BANK_STATEMENT and verdict.slug is not None:
+        return replace(verdict, direction=Direction.IN)
+    return verdict
 
 
 def _two_sided(present: list[EntityEvidence], foreign_bill_to: str | None) -> ContentVerdict:

@@ -376,11 +376,13 @@ _NUMBER_BELOW = re.compile(
 
 def _document_numbers(text: str, folded: str) -> Iterator[Identifier]:
     for hit in words.finder("numbers", "labels").find(folded):
-        if hit.key == "another_document":
+        if hit.key == "another_document" or _points_elsewhere(folded, hit.start):
             continue
         match = _NUMBER.match(folded, hit.end) or _NUMBER_BELOW.match(folded, hit.end)
         yield from _document_number(text, hit.key, match, labelled=True)
     for hit in words.finder("numbers", "nouns").find(folded):
+        if _points_elsewhere(folded, hit.start):
+            continue
         contract = hit.key == IdentifierKind.CONTRACT_NO
         later = _NUMBER_LATER.match(folded, hit.end) if contract else None
         if later is not None:
@@ -388,6 +390,31 @@ def _document_numbers(text: str, folded: str) -> Iterator[Identifier]:
         else:
             match = _NUMBER.match(folded, hit.end)
             yield from _document_number(text, hit.key, match, labelled=False)
+
+
+_POINTS_ELSEWHERE = re.compile(
+    r"(?<!\w)(?:zu|zur|zu unserer|zu ihrer|auf|unsere|ihre|sur|pour|votre|notre|for|to|your|our"
+    r"|storno der|storno della|storniert|a fronte della|relativa alla|к)(?: die| der| la)? $"
+)
+
+
+def _points_elsewhere(folded: str, position: int) -> bool:
+    """Whether the words in front make the document another one: "zu Rechnung 17"."""
+    return _POINTS_ELSEWHERE.search(folded[max(0, position - 24) : position]) is not None
+
+
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+
+
+def _is_title_number(text: str, noun_end: int, start: int, end: int) -> bool:
+    """ "Rechnung 5512" alone in its cell: a bare number of a title, and no year."""
+    value = text[start:end]
+    if len(value) < 3 or _YEAR.fullmatch(value) or text[noun_end:start].strip():
+        return False
+    line_start = text.rfind("\n", 0, noun_end) + 1
+    behind = text[end : end + 3]
+    first = len(text[line_start:noun_end].split()) == 1
+    return first and (not behind.strip() or behind.startswith(("\n", "  ")))
 
 
 _SHORTEST_UNLABELLED = 4
@@ -409,8 +436,8 @@ def _document_number(
     if not any(character.isdigit() for character in value):
         return
     if not labelled and (len(value) < _SHORTEST_UNLABELLED or value.isdigit()):
-        marked = re.search(r"n[r°o]|#|nummer", words.fold(text[match.start() : start]))
-        if marked is None:
+        marked = re.search(r"n[r°o]|#|№|nummer", words.fold(text[match.start() : start]))
+        if marked is None and not _is_title_number(text, match.start(), start, end):
             return
     amount = text[end : end + 1] == "," and text[end + 1 : end + 2].isdigit()
     if amount or _AMOUNT_LIKE.fullmatch(value) or civil_dates.parse_all(value, None, None):

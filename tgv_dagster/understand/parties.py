@@ -100,6 +100,7 @@ _PLAIN_BLANKS = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009\u2007", " "))
 
 
 _LINE_LIMIT = 400
+_SHORT_LABEL = 4
 
 
 class Layout:
@@ -146,21 +147,29 @@ class Layout:
             known = self._contacts[line] = contact or line in self._marks
         return known
 
-    def side_label(self, position: int) -> PartyRole | None:
+    def side_label(self, position: int, *, of_name: bool = True) -> PartyRole | None:
         """The side whose label governs a place: in front on its line, or at most five lines up.
 
-        A head line that names two sides governs nobody, for its columns are not known here.
+        A label with a value on its own line governs a name on the next line at most. A head line
+        that names two sides governs nobody, for its columns are not known here.
         """
         line = self.line_of(position)
         for above in range(line, max(-1, line - 6), -1):
             labels = self._labels.get(above, [])
             before = [label for label in labels if above < line or label[1] <= position]
             if before:
+                valued = above < line and self._has_value(above, before[-1][1])
+                if valued and of_name and line - above > 1:
+                    return None
                 sides = {label[0] for label in before}
                 return before[-1][0] if len(sides) == 1 or above == line else None
             if above < line - 1 and not self.line_text(above).strip():
                 return None
         return None
+
+    def _has_value(self, line: int, label_end: int) -> bool:
+        end = self.line_starts[line] + len(self.line_text(line))
+        return bool(self.text[label_end:end].strip(" :*-\t"))
 
     def foreign_bill_to(self, matches: Iterable[EntityMatch]) -> str | None:
         """The name under a bill-to label where no own entity stands within four lines."""
@@ -197,13 +206,16 @@ class Layout:
         for hit in words.finder("parties", "labels").find(self.folded):
             line = self.line_of(hit.start)
             cell = self.cell_at(hit.start)
-            opens = cell is not None and not self.text[cell.start : hit.start].strip(
-                " *#-•0123456789."
-            )
+            front = "" if cell is None else self.text[cell.start : hit.start]
+            opens = cell is not None and not front.strip(" *#-•0123456789.")
             behind = self.text[hit.end : hit.end + 2]
             closes = behind[:1] in ("", ":", "\n", "\r") or behind.startswith((" :", "  "))
-            long_enough = hit.end - hit.start >= 7 and " " in self.folded[hit.start : hit.end]
-            if opens and (closes or long_enough):
+            named = behind.strip().startswith(":") and front.rstrip()[-1:] in (",", ";", "|", "/")
+            length = hit.end - hit.start
+            long_enough = length >= 7 and " " in self.folded[hit.start : hit.end]
+            if length < _SHORT_LABEL and not behind.strip().startswith(":"):
+                continue
+            if named or (opens and (closes or long_enough)):
                 found.setdefault(line, []).append((sides[hit.key], hit.end))
         return found
 
@@ -272,7 +284,7 @@ def _presence(match: EntityMatch) -> float:
 def _sides(layout: Layout, match: EntityMatch) -> Iterator[tuple[PartyRole, float]]:
     start = match.span[0]
     line = layout.line_of(start)
-    label = layout.side_label(start)
+    label = layout.side_label(start, of_name=match.kind not in IDENTIFYING)
     if label is not None:
         yield label, _LABEL
     if match.kind in IDENTIFYING:
@@ -362,6 +374,8 @@ def _block(layout: Layout, position: int) -> _Block:
     below = _column_below(layout, cell)
     depth = next((i for i, part in enumerate(below) if _POSTCODE.match(part)), None)
     if depth is None or any(_CONTACT.search(part) for part in below[:depth]):
+        return _Block.NONE
+    if any(_legal_form().search(part) for part in below[:depth]):
         return _Block.NONE
     if any(_CONTACT.search(part) for part in below[depth + 1 : depth + 3]):
         return _Block.SENDER
@@ -458,6 +472,8 @@ def _name_key(name: str) -> str:
 def _names(layout: Layout) -> Iterator[tuple[str, Offsets, float]]:
     for match in _legal_form().finditer(layout.text):
         span = _extend_left(layout, match.start(), match.end())
+        if span is None or _ARTICLE.fullmatch(layout.text[span[0] : match.start()].strip()):
+            span = _extend_right(layout, match) or span
         if span is not None:
             yield layout.text[slice(*span)].strip(), span, 0.5
     for match in _CYRILLIC.finditer(layout.text):
@@ -477,8 +493,11 @@ def _names(layout: Layout) -> Iterator[tuple[str, Offsets, float]]:
 def _extend_left(layout: Layout, start: int, end: int) -> Offsets | None:
     """The words in front of a legal form that belong to the name."""
     line_start = max(layout.line_starts[layout.line_of(start)], start - _NAME_REACH)
-    head = layout.text[line_start:start]
-    stops = [match.end() for match in _STOPS.finditer(head)]
+    stops = [
+        match.end()
+        for match in _STOPS.finditer(layout.text[line_start:end])
+        if line_start + match.end() <= start
+    ]
     head_start = line_start + (stops[-1] if stops else 0)
     tokens = [
         (head_start + m.start(), m.group())
@@ -500,6 +519,19 @@ def _extend_left(layout: Layout, start: int, end: int) -> Offsets | None:
     if headed and tokens and len(tokens) <= _NAME_LIMIT and tokens[0][1][:1].isupper():
         return tokens[0][0], end
     return None
+
+
+_ARTICLE = re.compile(r"[Ll]a|[Ll]e|[Ll]'|[Tt]he|[Dd]ie|[Ss]ociété|[Ll]a société")
+_FORM_FIRST = frozenset({"SCI", "SARL", "SAS", "SASU", "SNC", "EURL", "SELARL", "SCP"})
+_FOLLOWING = re.compile(r"(?: (?:des|du|de la|de|d'|la|les|le))*(?: [A-ZÄÖÜÉ][\w&.'-]*){1,4}")
+
+
+def _extend_right(layout: Layout, match: re.Match[str]) -> Offsets | None:
+    """French names may carry their form in front: "SCI des Quais"."""
+    if match.group() not in _FORM_FIRST:
+        return None
+    name = _FOLLOWING.match(layout.text, match.end())
+    return None if name is None else (match.start(), name.end())
 
 
 _SHORT_LABELS = frozenset({"An", "Fa.", "M.", "Mme"})

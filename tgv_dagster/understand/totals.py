@@ -69,13 +69,17 @@ NOTHING = Totals(None, None, None, None, None, Arithmetic.UNPROVEN)
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """An amount that may play a role, with the weight of what says so."""
+    """An amount that may play a role, with the weight of what says so.
+
+    `labelled` is a word beside it; a row that merely adds up is none.
+    """
 
     role: str
     value: Decimal
     weight: float
     span: Offsets | None
     currency: str | None
+    labelled: bool = True
 
 
 def read(text: str, language: str | None = None) -> Totals:
@@ -91,6 +95,7 @@ def read(text: str, language: str | None = None) -> Totals:
     lines = _lines(text, folded, mentions)
     candidates = [*_labelled(text, folded, lines), *_row_sums(lines)]
     candidates += _tax_sums(candidates)
+    candidates += _rate_sums(folded, lines, candidates)
     currency = _currency(mentions, candidates) or stated_currency(text)
     proven = _prove(candidates)
     exempt = next(words.finder("amount_labels", "exempt").find(folded), None) is not None
@@ -294,9 +299,9 @@ def _row_sums(lines: list[_Line]) -> Iterator[_Candidate]:
             if three[1] is gross or tax.value == 0:
                 continue
             if _adds_up(net.value, tax.value, gross.value):
-                yield _Candidate("net", net.value, weight, net.span, net.currency)
-                yield _Candidate("tax", tax.value, weight, tax.span, tax.currency)
-                yield _Candidate("gross", gross.value, weight, gross.span, gross.currency)
+                headed = weight > _ROW
+                for role, found in (("net", net), ("tax", tax), ("gross", gross)):
+                    yield _Candidate(role, found.value, weight, found.span, found.currency, headed)
 
 
 def _tax_sums(candidates: list[_Candidate]) -> list[_Candidate]:
@@ -306,6 +311,51 @@ def _tax_sums(candidates: list[_Candidate]) -> list[_Candidate]:
         return []
     currency = next(iter(taxes.values())).currency
     return [_Candidate("tax", sum(taxes, Decimal(0)), _WEAK, None, currency)]
+
+
+_RATE = re.compile(r"(?<![0-9.,])([0-9]{1,2})(?:[.,]([0-9]{1,2}))?\s?%")
+
+
+def _rate_sums(folded: str, lines: list[_Line], candidates: list[_Candidate]) -> list[_Candidate]:
+    """Net and tax of a gross amount that lines per tax rate add up to.
+
+    A line "7 % of 285.00: 18.64" shows its base with or without tax; which one, the rate tells.
+    """
+    grosses = {c.value: c for c in candidates if c.role == "gross" and c.labelled}
+    parts = [part for line in lines if (part := _rate_part(folded, line)) is not None]
+    for inclusive in (True, False):
+        chosen = {part[:3]: part for part in parts if part[3] is inclusive}.values()
+        if not chosen:
+            continue
+        tax = sum((part[2] for part in chosen), Decimal(0))
+        base = sum((part[1] for part in chosen), Decimal(0))
+        gross = base if inclusive else base + tax
+        known = grosses.get(gross)
+        if known is not None and tax:
+            net = gross - tax
+            return [
+                _Candidate("net", net, _WEAK, None, known.currency),
+                _Candidate("tax", tax, _WEAK, None, known.currency),
+            ]
+    return []
+
+
+def _rate_part(folded: str, line: _Line) -> tuple[Decimal, Decimal, Decimal, bool] | None:
+    """Rate, base, tax of a line and whether the base includes the tax."""
+    rate_match = _RATE.search(folded, line.start, line.end)
+    if rate_match is None or len(line.mentions) < 2:
+        return None
+    rate = Decimal(f"{rate_match[1]}.{rate_match[2] or 0}")
+    values = sorted((mention.value for mention in line.mentions[:3]), key=abs)
+    for base in reversed(values):
+        for tax in values:
+            if tax == base or not tax:
+                continue
+            if abs(base * rate / (100 + rate) - tax) <= _CENT:
+                return rate, base, tax, True
+            if abs(base * rate / 100 - tax) <= _CENT:
+                return rate, base, tax, False
+    return None
 
 
 # --- proof --------------------------------------------------------------------------------------
@@ -359,8 +409,7 @@ def _best(candidates: list[_Candidate], roles: set[str]) -> list[_Candidate]:
 
 def _proven_totals(proof: _Proof, candidates: list[_Candidate], currency: str | None) -> Totals:
     strong = proof.gross.weight >= _UNDER
-    labelled = proof.gross.weight > _ROW
-    confidence = 0.98 if strong else 0.93 if labelled else 0.7
+    confidence = 0.98 if strong else 0.93 if proof.gross.labelled else 0.7
     rivals = _strong_rivals(candidates, proof.gross.value) if not strong else ()
     return Totals(
         net=_total(proof.net, confidence, "totals.sum"),
@@ -388,6 +437,9 @@ def _unproven_totals(candidates: list[_Candidate], currency: str | None, *, exem
     net, net_rivals = _single(_best(candidates, {"net"}))
     tax, tax_rivals = _single(_best(candidates, {"tax"}))
     if gross is not None:
+        agreed = _agreed(gross, net, tax, candidates, currency)
+        if agreed is not None:
+            return agreed
         derived = _derive(gross, net, tax, currency, exempt=exempt, dues=candidates)
         if derived is not None:
             return derived
@@ -404,6 +456,36 @@ def _unproven_totals(candidates: list[_Candidate], currency: str | None, *, exem
         currency=(gross.currency if gross else None) or currency,
         arithmetic=Arithmetic.CONTRADICTED if contradicted or rivals else Arithmetic.UNPROVEN,
         rivals=rivals,
+    )
+
+
+def _agreed(
+    gross: _Candidate,
+    net: _Candidate | None,
+    tax: _Candidate | None,
+    candidates: list[_Candidate],
+    currency: str | None,
+) -> Totals | None:
+    """A gross amount that another label states again, on a paper that shows no tax."""
+    if tax is not None:
+        return None
+    again = [
+        c
+        for c in candidates
+        if c.value == gross.value and c.span != gross.span and c.labelled and c.weight >= _WEAK
+    ]
+    if not any(c.role in ("net", "due", "prepaid", "gross") for c in again):
+        return None
+    if net is not None and net.value != gross.value:
+        return None
+    rule = "totals.repeated"
+    return Totals(
+        net=None,
+        tax=None,
+        gross=_total(gross, 0.85, rule),
+        due=_due(candidates, gross.value),
+        currency=gross.currency or currency,
+        arithmetic=Arithmetic.UNPROVEN,
     )
 
 

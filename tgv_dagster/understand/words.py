@@ -202,14 +202,16 @@ def phrases_by_key(name: str, section: str | None = None) -> dict[str, tuple[str
         raise LexiconError(f"lexicon {name}: section {section} is missing")
     result: dict[str, tuple[str, ...]] = {}
     for key, languages in data.items():
-        if not isinstance(languages, dict):
-            raise LexiconError(f"lexicon {name}: {key} must map languages to phrases")
-        result[str(key)] = tuple(_strings(name, key, languages))
+        if not isinstance(key, str) or not isinstance(languages, dict):
+            raise LexiconError(f"lexicon {name}: {key} must be a word mapping languages to phrases")
+        result[key] = tuple(_strings(name, key, languages))
     return result
 
 
-def _strings(name: str, key: str, languages: Mapping[str, object]) -> Iterator[str]:
+def _strings(name: str, key: str, languages: Mapping[object, object]) -> Iterator[str]:
     for language, phrases in languages.items():
+        if not isinstance(language, str):
+            raise LexiconError(f"lexicon {name}: {key} has a language {language!r} that is no word")
         if not isinstance(phrases, list) or not all(isinstance(p, str) for p in phrases):
             raise LexiconError(f"lexicon {name}: {key}.{language} must be a list of phrases")
         yield from phrases
