@@ -327,10 +327,15 @@ class TestBackfill:
         with pytest.raises(SwitchedOff):
             mailing.backfill(mailroom, apply=True)
 
-    def test_a_day_in_the_future_matches_nothing(self, mailroom: Installation, dovecot: Dovecot):
+    @pytest.mark.parametrize(
+        ("day", "matching"), [(date.min, 1), (date(1970, 1, 1), 1), (date(2999, 1, 1), 0)]
+    )
+    def test_any_day_may_be_asked_for(
+        self, mailroom: Installation, dovecot: Dovecot, day: date, matching: int
+    ):
         dovecot.deliver(invoice_mail(1))
-        found = backfill(parts(mailroom), since=date(2999, 1, 1))
-        assert (found.total, found.matching) == (1, 0)
+        found = backfill(parts(mailroom), since=day)
+        assert (found.total, found.matching) == (1, matching)
 
 
 class TestDrop:

@@ -65,6 +65,7 @@ POLL_SECONDS = 300.0
 """One poll ends after so many mails or seconds; the next one goes on."""
 
 CLAIMED_AT_ONCE = 25
+_FIRST_DAY = date(1970, 1, 1)
 LOST_IN_A_ROW = 3
 _IN_MEMORY = 4 << 20
 
@@ -267,11 +268,16 @@ def _look(parts: MailboxParts, session: Session, since: date | None, *, everythi
     if not everything:
         found = seen.unseen
     else:
-        found = session.search(Everything() if since is None else Since(since))
+        found = session.search(_criterion(since))
     place = MailPlace(parts.account, parts.folder, seen.uidvalidity)
     with parts.database.worker() as connection:
         wanted = mail_ledger.wanted(connection, place, found)
     return Looked(place, seen.total, found, wanted)
+
+
+def _criterion(since: date | None) -> Everything | Since:
+    """No mail is older than its own clock; servers refuse days from before it."""
+    return Everything() if since is None or since < _FIRST_DAY else Since(since)
 
 
 def _secure_all(
