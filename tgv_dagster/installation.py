@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from tgv_dagster.arrive import mail_access
-from tgv_dagster.know.spaces import ensure_spaces
+from tgv_dagster.know.spaces import Endpoint, active_embedder, ensure_spaces
 from tgv_dagster.settings import Settings
 from tgv_dagster.store import migrate, organisation, tuning
 from tgv_dagster.store.blobs import BlobStore, resolve
@@ -76,9 +76,16 @@ class Installation:
     @property
     def embedder(self) -> Embedder:
         """The model of the vector space that is active now."""
-        from tgv_dagster.know.spaces import active_embedder
-
-        return active_embedder(self.database)
+        settings = self.settings
+        if settings.embedding_url is None:
+            return active_embedder(self.database)
+        endpoint = Endpoint(
+            base_url=settings.embedding_url,
+            allowed_hosts=tuple(h.strip() for h in settings.eu_hosts.split(",") if h.strip()),
+            api_key=settings.embedding_key,
+            euro_per_million=settings.embedding_euro_per_million,
+        )
+        return active_embedder(self.database, endpoint)
 
     @cached_property
     def words(self) -> WordIndex:

@@ -57,6 +57,17 @@ class Settings(BaseSettings):
     )
     batch_size: int = Field(200, ge=1, description="Items that one materialization takes.")
     workers: int = Field(2, ge=1, description="Extraction worker processes.")
+    embedding_url: str | None = Field(
+        None, description="OpenAI-compatible endpoint of a remote embedding model (…/v1)."
+    )
+    embedding_key: SecretStr | None = Field(None, description="Key of that endpoint.")
+    embedding_euro_per_million: float | None = Field(
+        None, ge=0, description="Price of a million tokens there; unknown when not set."
+    )
+    eu_hosts: str = Field(
+        "api.mistral.ai",
+        description="Hosts that models may be asked at, by comma; `.example.eu` means all below.",
+    )
     http_host: str = Field("127.0.0.1", description="Address of the HTTP service.")
     http_port: int = Field(8765, description="Port of the HTTP service.")
     max_upload_mb: int = Field(2048, ge=1, description="Largest upload in one request, MiB.")

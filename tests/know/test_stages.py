@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +18,7 @@ from knowledge_builders import SPACE, BagOfWordsEmbedder, Knowledge, write_text
 from tgv_dagster.know import halfvec, spaces
 from tgv_dagster.know.chunking import IndexFilter, cut_chunks
 from tgv_dagster.know.chunks import PAGE_SEPARATOR
+from tgv_dagster.know.drift import space_drift
 from tgv_dagster.know.embedding import embed_chunks, fill_space
 from tgv_dagster.know.embeddings import (
     KNOWN_SPACES,
@@ -452,6 +456,72 @@ def test_an_unknown_space_is_not_switched_to(knowledge: Knowledge) -> None:
         spaces.switch_space(
             knowledge.database, BagOfWordsEmbedder(OTHER), by="anna", evaluation="x"
         )
+
+
+# --- a remote model ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def endpoint() -> Iterator[tuple[spaces.Endpoint, list[str]]]:
+    """A double of a provider on a real socket, and the texts that reached it."""
+    reached: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            texts = json.loads(self.rfile.read(int(self.headers["content-length"])))["input"]
+            reached.extend(texts)
+            data = [
+                {"index": at, "embedding": [1.0, float(len(text))] + [0.5] * 1022}
+                for at, text in enumerate(texts)
+            ]
+            body = json.dumps({"data": data, "usage": {"total_tokens": 7}}).encode()
+            self.send_response(200)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing on the console."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+    yield spaces.Endpoint(url, (), euro_per_million=100.0), reached
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_remote_model_gets_no_text_above_the_ceiling_and_every_call_is_logged(
+    knowledge: Knowledge, endpoint: tuple[spaces.Endpoint, list[str]]
+) -> None:
+    spaces.ensure_spaces(knowledge.database, [MISTRAL_EMBED])
+    with knowledge.database.worker() as connection:
+        connection.execute("UPDATE embedding_spaces SET active = false WHERE active")
+        connection.execute("UPDATE embedding_spaces SET active = true WHERE dimension = 1024")
+        connection.execute(
+            "INSERT INTO system_config (key, value, set_by) SELECT 'remote_ceiling:' || id,"
+            " 'vertraulich', 'anna' FROM mandanten WHERE slug = 'sued'"
+        )
+    open_one = knowledge.add("Offener Text")
+    strict = knowledge.add("Geheimer Text", confidentiality_level="vertraulich")
+    odd = knowledge.add("Fremde Stufe", confidentiality_level="publishable_book")
+    allowed = knowledge.add("Im Süden erlaubt", entity="haus-sued",
+                            confidentiality_level="vertraulich")  # fmt: skip
+    cut_chunks(knowledge.database, limit=9)
+    model = spaces.active_embedder(knowledge.database, endpoint[0])
+    report = embed_chunks(knowledge.database, model, limit=9)
+    assert report.outcomes == {"embedded": 2, "kept_local": 2}
+    assert sorted(endpoint[1]) == ["Im Süden erlaubt", "Offener Text"]
+    held = knowledge.rows("SELECT DISTINCT document_id FROM chunk_vectors ORDER BY 1")
+    assert held == [(open_one,), (allowed,)]
+    assert {state(knowledge, Stage.EMBED, d) for d in (strict, odd)} == {"done"}
+    assert space_drift(knowledge.database).sound
+    calls = knowledge.rows(
+        "SELECT purpose, provider_host, model, input_units, cost_eur::text FROM model_calls"
+    )
+    assert calls == [("embedding", "127.0.0.1", "mistral-embed", 7, "0.000700")]
 
 
 # --- words -------------------------------------------------------------------------------------
