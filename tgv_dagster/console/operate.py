@@ -156,7 +156,9 @@ def _walk(installation: Installation) -> bool:
 def _progress() -> Iterator[Callable[[str, int, int], None]]:
     """Bars on a terminal; in a log one line per step every few seconds."""
     if not out.is_terminal:
-        yield _LoggedProgress()
+        logged = _LoggedProgress()
+        yield logged
+        logged.close()
         return
     columns = (
         TextColumn("{task.description:22}"),
@@ -177,20 +179,28 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
 
 
 class _LoggedProgress:
-    """Progress for a log file: at most one line per step and `EVERY` seconds, and its end."""
+    """Progress for a log file: one line every `EVERY` seconds and one at the end of a step."""
 
     EVERY = 5.0
 
     def __init__(self) -> None:
-        self._last: dict[str, float] = {}
+        self._step, self._line, self._told = "", "", 0.0
 
     def __call__(self, step: str, done: int, total: int) -> None:
         if not total:
             return
+        if step != self._step and self._line:
+            out.print(self._line)
         now = time.monotonic()
-        if done >= total or now - self._last.get(step, 0.0) >= self.EVERY:
-            self._last[step] = now
-            out.print(f"{step}: {done} of {total}")
+        self._step, self._line = step, f"{step}: {done} of {total}"
+        if now - self._told >= self.EVERY:
+            out.print(self._line)
+            self._told, self._line = now, ""
+
+    def close(self) -> None:
+        """Print what is left to say."""
+        if self._line:
+            out.print(self._line)
 
 
 def _show_verdicts(installation: Installation) -> None:
