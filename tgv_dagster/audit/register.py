@@ -16,7 +16,16 @@ from pathlib import Path
 
 import yaml
 
-from tgv_dagster.audit.measures import effects, filing, flow, knowledge, operations, raw, texts
+from tgv_dagster.audit.measures import (
+    effects,
+    filing,
+    flow,
+    knowledge,
+    mail,
+    operations,
+    raw,
+    texts,
+)
 from tgv_dagster.audit.measures.walls import canary_is_never_found
 from tgv_dagster.audit.verdict import Verdict, unmeasured
 from tgv_dagster.installation import Installation
@@ -157,10 +166,18 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
     _checkpoint(
         "mailbox_balance",
         Station.ARRIVAL,
-        "mail_parts",
-        None,
-        _not_built,
+        "mail_fetched",
+        "tgv_dagster.arrive.mail_balance.balance",
+        mail.mailbox_balance,
         severity=Severity.LOSS,
+    ),
+    _checkpoint(
+        "body_row_events",
+        Station.ARRIVAL,
+        "mail_parts",
+        "tgv_dagster.arrive.mails.split_mails",
+        mail.body_row_events,
+        severity=Severity.NOTICE,
     ),
     _checkpoint(
         "raw_first",
@@ -171,6 +188,21 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
         severity=Severity.LOSS,
         gate=True,
         hold=raw.hold_lost_documents,
+    ),
+    _checkpoint(
+        "mail_raw_first",
+        Station.RAW,
+        "mail_parts",
+        "tgv_dagster.arrive.mail_ledger.secured",
+        mail.mail_raw_first,
+        severity=Severity.LOSS,
+    ),
+    _checkpoint(
+        "invoice_without_file",
+        Station.RAW,
+        "documents",
+        "tgv_dagster.understand.entering.enter_documents",
+        mail.invoice_without_file,
     ),
     _checkpoint(
         "save_raw_only_writer",
@@ -281,6 +313,14 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
         "dispatched_documents",
         "tgv_dagster.store.ledger.complete",
         effects.dispatch_states,
+    ),
+    _checkpoint(
+        "stamp_after_entry",
+        Station.EFFECT,
+        "seen_stamps",
+        "tgv_dagster.effect.seen_stamps.judge",
+        mail.stamp_after_entry,
+        severity=Severity.LOSS,
     ),
     _checkpoint(
         "parked_ages",
