@@ -135,6 +135,16 @@ def test_a_pdf_padded_by_its_writer_is_complete(tmp_path: Path):
     assert _state(tmp_path / "f", b"\r\n\r\n" + _pdf() + b"\r\n" * 40) is State.COMPLETE
 
 
+def test_an_archive_that_begins_with_a_pdf_is_judged_as_an_archive(tmp_path: Path):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.pdf", _pdf())
+    raw = out.getvalue()
+    cut = raw[: raw.rindex(b"%%EOF") + 5]
+    assert _state(tmp_path / "whole", raw) is State.COMPLETE
+    assert _state(tmp_path / "cut", cut) is State.INCOMPLETE
+
+
 def test_a_photo_with_data_behind_its_end_mark_is_complete(tmp_path: Path):
     raw = _image("JPEG") + b"MotionPhoto" + _NOISE * 20
     assert _state(tmp_path / "f", raw) is State.COMPLETE

@@ -447,7 +447,7 @@ def _starts(*marks: bytes) -> Callable[[bytes], bool]:
 
 
 _FORMATS: tuple[tuple[Callable[[bytes], bool], Callable[[_File], Completeness]], ...] = (
-    (lambda head: b"%PDF-" in head[:1024], _pdf),
+    (_starts(b"%PDF-"), _pdf),
     (_starts(b"\x89PNG\r\n\x1a\n"), _png),
     (_starts(b"\xff\xd8\xff"), _jpeg),
     (_starts(b"GIF87a", b"GIF89a"), _gif),
@@ -465,4 +465,5 @@ _FORMATS: tuple[tuple[Callable[[bytes], bool], Callable[[_File], Completeness]],
     (_starts(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), _ole),
     (lambda head: head[:1] == b"\x30" and b"\x2a\x86\x48\x86\xf7\x0d\x01\x07" in head[:64], _der),
     (_starts(b"{\\rtf"), _rtf),
+    (lambda head: b"%PDF-" in head[:1024], _pdf),
 )

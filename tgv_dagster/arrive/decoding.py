@@ -20,7 +20,7 @@ _BOMS = (
 _SAMPLE = 65536
 _REFUSED = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
-_LEGACY = ("cp1252", "cp850", "cp1251", "koi8_r", "iso8859_2", "cp437", "mac_roman")
+_LEGACY = ("cp1252", "cp850", "cp1251", "koi8_r", "iso8859_2", "mac_roman")
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")
 _HIGH = re.compile(r"[^\x00-\x7f]")
 _USUAL_LETTERS = "äöüÄÖÜßéèêëàâçîïôûùœæÉÈÀÇñÑóíáúòìãõåøÅØÆÊÂÎÔŒ"
@@ -61,9 +61,10 @@ def looks_like_text(head: bytes) -> bool:
         return False
     if _bom(head) or _utf16_pattern(head):
         return True
-    if b"\0" in head:
-        return False
-    return len(head) - len(head.translate(None, _CONTROL)) <= len(head) // 200
+    # Stray NULs among clean text are a fault of the sender, not the sign of another format.
+    nuls = head.count(0)
+    controls = len(head) - len(head.translate(None, _CONTROL)) - nuls
+    return controls <= len(head) // 200 and (not nuls or (nuls <= len(head) // 10 and not controls))
 
 
 def decode(raw: bytes, declared: str | None = None, *, partial: bool = False) -> Decoded:

@@ -154,6 +154,8 @@ _MAGIC_FAMILIES: tuple[tuple[str, Family], ...] = (
     ("application/x-iso9660-image", Family.ARCHIVE),
 )
 
+# What libmagic says of nearly any bytes.
+_WEAK_MAGIC = {"", "application/octet-stream", "image/x-tga"}
 _HEADER_LINE = re.compile(r"([A-Za-z][!-9;-~]{0,75})[ \t]*:(?!//)")
 _ROUTE_HEADERS = frozenset(
     {
@@ -211,8 +213,12 @@ def sniff_file(path: Path, name: str | None = None) -> FileType:
 
 
 def _by_signature(head: bytes, name: str) -> FileType | None:
-    if pdf := _pdf(head, name):
-        return pdf
+    if head.startswith(b"%PDF-"):
+        return FileType("application/pdf", Family.PDF, "%PDF- at byte 0")
+    return _container(head, name) or _late_pdf(head, name)
+
+
+def _container(head: bytes, name: str) -> FileType | None:
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
         return _zip_head(head, name)
     if head.startswith(olefile.MAGIC):
@@ -231,14 +237,14 @@ def _by_signature(head: bytes, name: str) -> FileType | None:
     return None
 
 
-def _pdf(head: bytes, name: str) -> FileType | None:
+def _late_pdf(head: bytes, name: str) -> FileType | None:
+    """Printer jobs and mailers put bytes before the mark; a mail or a page may only quote it."""
     at = head.find(b"%PDF-", 0, _PDF_WINDOW)
     if at < 0 and name.lower().endswith(".pdf") and _PDF_OBJECT.search(head):
         return FileType("application/pdf", Family.PDF, "PDF objects without a header")
     if at < 0:
         return None
-    # A mail or a page may quote the marker; junk before it (printer jobs, blanks) may not matter.
-    if at > 0 and (other := _by_text(head, name)) and other.family in (Family.MAIL, Family.XML):
+    if (other := _by_text(head, name)) and other.family in (Family.MAIL, Family.XML):
         return None
     return FileType("application/pdf", Family.PDF, f"%PDF- at byte {at}")
 
@@ -469,7 +475,12 @@ def _is_table(lines: list[str], delimiter: str) -> bool:
     if len(rows) < 2:
         return False
     width, count = Counter(len(row) for row in rows).most_common(1)[0]
-    cells = [cell.strip() for row in rows for cell in row if len(row) == width]
+    even = [row for row in rows if len(row) == width]
+    # In prose a comma is followed by a blank, in a table hardly ever.
+    prose = sum(cell.startswith(" ") for row in even for cell in row[1:])
+    if delimiter == "," and prose > 0.3 * (width - 1) * len(even):
+        return False
+    cells = [cell.strip() for row in even for cell in row]
     least = 3 if delimiter in ",|" else 2
     short = sum(map(len, cells)) <= 30 * len(cells)
     return width >= least and count >= max(2, 0.7 * len(rows)) and short
@@ -487,11 +498,11 @@ def _by_magic(head: bytes) -> FileType | None:
     if detect is None:
         return FileType("application/octet-stream", Family.UNKNOWN, "libmagic1 is not installed")
     media_type = detect.from_buffer(head)
+    if media_type in _WEAK_MAGIC:
+        return None
     for prefix, family in _MAGIC_FAMILIES:
         if media_type.startswith(prefix):
             return FileType(media_type, family, "libmagic")
-    if media_type in ("application/octet-stream", ""):
-        return None
     return FileType(media_type, Family.UNKNOWN, "libmagic")
 
 

@@ -60,16 +60,20 @@ def lay_out(words: list[str], lines: Sequence[int], boxes: Sequence[Box]) -> Lai
     """
     if not words:
         return Laid("", [], [])
-    separators = _as_drawn(lines, boxes)
+    separators = _as_drawn(words, lines, boxes)
     order = list(range(len(words)))
     if separators is None:
         order, separators = _rebuild(words, lines, boxes)
     return _join(words, order, separators, boxes)
 
 
-def _as_drawn(lines: Sequence[int], boxes: Sequence[Box]) -> list[int] | None:
-    """Separators when drawing order is reading order: every line stands below the one before."""
+def _as_drawn(words: list[str], lines: Sequence[int], boxes: Sequence[Box]) -> list[int] | None:
+    """Separators when drawing order is reading order: every line stands below the one before.
+
+    None when it is not, or when long runs stand side by side so often that they may be columns.
+    """
     separators: list[int] = []
+    beside = 0
     before = start = boxes[0]
     for index in range(1, len(boxes)):
         box = boxes[index]
@@ -78,7 +82,10 @@ def _as_drawn(lines: Sequence[int], boxes: Sequence[Box]) -> list[int] | None:
             gap = box[0] - before[2]
             if gap < -size or abs(_middle(box) - _middle(before)) > 0.7 * size:
                 return None
-            separators.append(_GAP if gap > _WIDE_GAP * size else _BLANK)
+            wide = gap > _WIDE_GAP * size
+            separators.append(_GAP if wide else _BLANK)
+            if wide and min(len(words[index]), len(words[index - 1])) >= _PROSE_CHARS:
+                beside += 1
         else:
             least = min(start[3] - start[1], box[3] - box[1])
             if _middle(box) - _middle(start) <= 0.5 * least:
@@ -86,7 +93,7 @@ def _as_drawn(lines: Sequence[int], boxes: Sequence[Box]) -> list[int] | None:
             separators.append(_LINE)
             start = box
         before = box
-    return separators
+    return separators if beside < _PROSE_ROWS else None
 
 
 def _middle(box: Box) -> float:

@@ -34,6 +34,7 @@ il lo gli di del della che per con una non sono da al alla nel si fattura via da
 el los se las su con por para het een van op te zijn voor met
 """
 _STOP_WORDS = frozenset(_STOP_TEXT.split())
+_ONE_LETTER_WORDS = frozenset("aàyeoixиваскоуяzwv€$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ def score(text: str) -> float:
         bad += sum(map(len, _CID.findall(text)))
     if bad > 0.01 * visible and bad > 2:
         return max(0.0, 0.3 - bad / visible)
+    if _is_torn(tokens):
+        return 0.3
     stops = sum(map(_STOP_WORDS.__contains__, tokens))
     if stops > max(5, 0.05 * len(tokens)) and visible > 3 * len(tokens):
         return min(1.0, round(0.75 + 0.8 * stops / len(tokens), 3))
@@ -65,6 +68,17 @@ def score(text: str) -> float:
         return 0.8
     sample = text.split(None, _SAMPLE)[:_SAMPLE]
     return round(_of_words(sample) * _calm("".join(sample)), 3)
+
+
+def _is_torn(tokens: list[str]) -> bool:
+    """Letters that stand alone without being words, more than enumerations explain."""
+    lengths = list(map(len, tokens))
+    if lengths.count(1) <= max(4, 0.06 * len(tokens)):
+        return False
+    alone = [t for t, n in zip(tokens, lengths, strict=True) if n == 1 and t.isalpha()]
+    odd = sum(token not in _ONE_LETTER_WORDS for token in alone)
+    words = sum(map(str.isalpha, tokens))
+    return odd > max(4, 0.1 * words)
 
 
 def _calm(solid: str) -> float:

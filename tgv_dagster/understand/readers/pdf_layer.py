@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice, repeat
+from typing import Any
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
@@ -21,6 +22,8 @@ from tgv_dagster.understand.text_quality import score
 
 _GAP = 1.2
 _WIDE_PER_CHAR = 0.7
+_LONG_RUN = 60
+_COLUMN_LINES = 8
 _BATCH = 4096
 _MOST_OBJECTS = 20_000
 _MOST_ANNOTATIONS = 2000
@@ -29,6 +32,7 @@ _FORM_DEPTH = 4
 # PDFium joins a word over a line end with a mark instead of a line break.
 _RUN = re.compile(f"[^ \\t\\r\\n{HYPHEN}][^\\r\\n{HYPHEN}]*{HYPHEN}?")
 _WORD = re.compile(r"[^ \t]+")
+_FROM_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 # Annotations that carry text of their own: form fields, typewriter notes, stamps.
 WRITTEN_ANNOTATIONS = {raw.FPDF_ANNOT_WIDGET, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_STAMP}
@@ -42,7 +46,7 @@ Box = tuple[float, float, float, float]
 _Ends = tuple[float, float, float, float, float, float, float, float]
 
 
-def _fast(function: object, result: type, *arguments: type) -> Callable[..., int]:
+def _fast(function: object, result: type, *arguments: type) -> Callable[..., Any]:
     """The same function with plain addresses as arguments: half the cost of typed pointers."""
     address = ctypes.cast(function, ctypes.c_void_p).value  # pyright: ignore[reportArgumentType]
     assert address
@@ -54,6 +58,7 @@ _box_of = _fast(raw.FPDFText_GetLooseCharBox, _INT, _ADR, _INT, _ADR)
 _text_of = _fast(raw.FPDFText_GetText, _INT, _ADR, _INT, _INT, _ADR)
 _count_of = _fast(raw.FPDFText_CountChars, _INT, _ADR)
 _char_of = _fast(raw.FPDFText_GetCharIndexFromTextIndex, _INT, _ADR, _INT)
+_angle_of = _fast(raw.FPDFText_GetCharAngle, ctypes.c_float, _ADR, _INT)
 _load_text = _fast(raw.FPDFText_LoadPage, _ADR, _ADR)
 _close_text = _fast(raw.FPDFText_ClosePage, None, _ADR)  # pyright: ignore[reportArgumentType]
 _object_of = _fast(raw.FPDFPage_GetObject, _ADR, _ADR, _INT)
@@ -149,8 +154,14 @@ def _read(handle: int, place: Placement) -> Layer:
         return Layer([], [], [], [], 0.0)
     quality = score(text.replace(HYPHEN, "-") if HYPHEN in text else text)
     ends = chars.ends(spans, runs)
+    stacked = [index for index, end in enumerate(ends) if _runs_down(chars, spans[index], end)]
+    if stacked:
+        spans, runs = _unstacked(chars, text, spans, stacked)
+        ends = chars.ends(spans, runs)
     lines: Sequence[int] = range(len(runs))
     gapped = _gapped(runs, ends)
+    if _set_in_columns(chars, text, spans, runs, ends):
+        gapped = sorted({*gapped, *_long(runs)})
     if gapped:
         runs, ends, lines = _cut(chars, text, spans, runs, ends, gapped)
     boxes, turned = _boxes(ends, place, runs)
@@ -203,6 +214,37 @@ def _text(handle: int) -> tuple[str, _Chars]:
     return text, _Chars(handle, [0, *accumulate(1 + (char > "\uffff") for char in text)])
 
 
+def _runs_down(chars: "_Chars", span: tuple[int, int], end: _Ends) -> bool:
+    """Whether upright letters stand one below the other: PDFium takes narrow columns for lines."""
+    if abs(end[1] - end[5]) <= 0.8 * (end[1] - end[3]):
+        return False
+    first = span[0] if chars.numbers is None else _char_of(chars.handle, chars.numbers[span[0]])
+    return abs(_angle_of(chars.handle, first)) < 0.1
+
+
+def _unstacked(
+    chars: "_Chars", text: str, spans: list[tuple[int, int]], stacked: list[int]
+) -> tuple[list[tuple[int, int]], list[str]]:
+    """Cut such runs where the letters leave their line."""
+    cut: list[tuple[int, int]] = []
+    for index, (first, last) in enumerate(spans):
+        if index not in stacked:
+            cut.append((first, last))
+            continue
+        places = [at for at in range(first, last + 1) if not text[at].isspace()]
+        boxes = chars.ends([(at, at) for at in places], ["x"] * len(places))
+        begin = 0
+        for at in range(1, len(places) + 1):
+            if at < len(places):
+                before, after = boxes[at - 1], boxes[at]
+                shared = min(before[1], after[1]) - max(before[3], after[3])
+                if shared >= 0.5 * min(before[1] - before[3], after[1] - after[3]):
+                    continue
+            cut.append((places[begin], places[at - 1]))
+            begin = at
+    return cut, [text[first : last + 1] for first, last in cut]
+
+
 def _gapped(runs: list[str], ends: list[_Ends]) -> list[int]:
     """Runs that are too wide for their letters: something stands apart in them."""
     return [
@@ -210,6 +252,33 @@ def _gapped(runs: list[str], ends: list[_Ends]) -> list[int]:
         for index, (run, end) in enumerate(zip(runs, ends, strict=True))
         if end[6] - end[0] > _WIDE_PER_CHAR * (end[1] - end[3]) * len(run) and " " in run
     ]
+
+
+def _long(runs: list[str]) -> list[int]:
+    return [index for index, run in enumerate(runs) if len(run) >= _LONG_RUN]
+
+
+def _set_in_columns(
+    chars: _Chars,
+    text: str,
+    spans: list[tuple[int, int]],
+    runs: list[str],
+    ends: list[_Ends],
+) -> bool:
+    """Whether two columns drawn row by row were taken for one: a look at two long lines tells."""
+    long = _long(runs)
+    if len(long) < _COLUMN_LINES:
+        return False
+    sample = [long[len(long) // 3], long[2 * len(long) // 3]]
+    pieces, _, _ = _cut(
+        chars,
+        text,
+        [spans[index] for index in sample],
+        [runs[index] for index in sample],
+        [ends[index] for index in sample],
+        [0, 1],
+    )
+    return len(pieces) > len(sample)
 
 
 def _cut(
@@ -283,7 +352,7 @@ def _boxes(ends: list[_Ends], place: Placement, runs: list[str]) -> tuple[list[B
         rightwards, downwards = rightwards + x, downwards + y
     if down > across:
         return boxes, [_aside(box, upwards=downwards < 0) for box in boxes]
-    if rightwards < -0.5 * across and _is_latin(runs):
+    if rightwards < -0.5 * across and not any(map(_FROM_RIGHT.search, runs)):
         return boxes, [(-x1, -y1, -x0, -y0) for x0, y0, x1, y1 in boxes]
     return boxes, boxes
 
@@ -291,10 +360,6 @@ def _boxes(ends: list[_Ends], place: Placement, runs: list[str]) -> tuple[list[B
 def _aside(box: Box, *, upwards: bool) -> Box:
     x0, y0, x1, y1 = box
     return (-y1, x0, -y0, x1) if upwards else (y0, -x1, y1, -x0)
-
-
-def _is_latin(runs: list[str]) -> bool:
-    return sum(map(str.isascii, runs)) > 0.6 * len(runs)
 
 
 def pictures(page: pdfium.PdfPage, place: Placement) -> list[Box]:
