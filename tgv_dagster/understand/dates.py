@@ -297,6 +297,8 @@ def _label_before(page: _Page, index: int) -> _Verdict | None:
         previous = page.labels[position - 1]
         if _JOINT.fullmatch(page.folded[previous.end : hit.start]):
             roles.insert(0, _role(previous))
+    if roles == [DateRole.DUE] and _discount_behind(page, read.span[1]):
+        roles = [DateRole.DISCOUNT]
     weight = 0.98
     if hit.key == "issued_general":
         weight = 0.6 if _TIME_BEHIND.match(page.folded, read.span[1]) else 0.84
@@ -374,9 +376,18 @@ def _payment_deadline(page: _Page, index: int) -> _Verdict | None:
     sentence = page.folded[ends[-1] if ends else begin : read.span[0]]
     if next(words.finder("date_labels", "paying").find(sentence), None) is None:
         return None
-    if next(_discount_words().find(sentence), None) is not None:
-        return None
+    if next(_discount_words().find(sentence), None) or _discount_behind(page, read.span[1]):
+        return _Verdict((DateRole.DISCOUNT,), 0.9, (read.span[0] - len(link.group()), read.span[0]))
     return _Verdict((DateRole.DUE,), 0.95, (read.span[0] - len(link.group()), read.span[0]))
+
+
+_CLAUSE = re.compile(r"[,;\n]|\.\s+(?=[A-ZÄÖÜÉ])")
+
+
+def _discount_behind(page: _Page, position: int) -> bool:
+    """Whether the clause goes on to a cash discount: "bis 11.04. abzüglich 2 % Skonto"."""
+    clause = _CLAUSE.split(page.text[position : position + 40], maxsplit=1)[0]
+    return next(_discount_words().find(words.fold(clause)), None) is not None
 
 
 def _collected_behind(page: _Page, position: int) -> bool:

@@ -259,6 +259,29 @@ _NAME, _SUBJECT = 1.5, 1.2
 _TOP_LINES, _HEAD_LINES = 30, 60
 _REST = 28
 _LINE_LIMIT = 160
+_SHORT_LINE = 50
+_POINTERS = frozenset(
+    [
+        *(
+            "zu",
+            "zur",
+            "zum",
+            "ihre",
+            "ihr",
+            "ihrer",
+            "ihrem",
+            "unsere",
+            "unser",
+            "der",
+            "die",
+            "das",
+        ),
+        *("den", "dem", "des", "von", "aus", "mit", "fur", "fuer", "gemas", "laut", "und", "keine"),
+        *("kein", "sur", "votre", "notre", "la", "le", "de", "du", "pour", "par", "et", "sans"),
+        *("to", "your", "our", "for", "of", "the", "and", "this", "no", "per", "with"),
+        *("vostra", "nostra", "della", "del", "di", "per", "con", "senza", "e"),
+    ]
+)
 _SELF_BILLED = re.compile(
     r"selbst ausgestellte rechnung|gutschrifts?verfahren|self-bill(?:ed|ing)"
     r"|autofacturation|autofatturazione"
@@ -341,11 +364,14 @@ def _title_value(folded: str, start: int, end: int, line_ends: list[int]) -> flo
     line_start = folded.rfind("\n", max(0, start - _LINE_LIMIT), start) + 1
     line_start = max(line_start, start - _LINE_LIMIT)
     line_end = folded.find("\n", end, end + _LINE_LIMIT)
-    line = folded[line_start : line_end if line_end >= 0 else end + _LINE_LIMIT].strip()
+    line_end = line_end if line_end >= 0 else end + _LINE_LIMIT
+    line = folded[line_start:line_end].strip()
     number = _line_number(line_ends, start)
     before = folded[line_start:start].strip(" #*:>-|")
-    rest = re.sub(r"[\d\W_]+|(?<!\w)(?:nr|no|vom|du|of|del|n|den)(?!\w)", "", line[end - start :])
+    rest = re.sub(r"[\d\W_]+|(?<!\w)(?:nr|no|vom|du|of|del|n|den)(?!\w)", "", folded[end:line_end])
     at_start = not before or before.isdigit()
+    if not rest and not at_start and _qualifies(before) and len(line) < _SHORT_LINE:
+        return _TITLE_START if number < _TOP_LINES else _TITLE_NEAR
     if rest and folded[start:end] in _alone():
         return _TITLE_FAR
     if number < _HEAD_LINES and at_start and len(rest) <= _REST:
@@ -353,6 +379,12 @@ def _title_value(folded: str, start: int, end: int, line_ends: list[int]) -> flo
     if number < _TOP_LINES and at_start:
         return _TITLE_START if len(line) < 90 else _TITLE_NEAR
     return _TITLE_NEAR if number < _TOP_LINES else _TITLE_FAR
+
+
+def _qualifies(before: str) -> bool:
+    """Whether the words before a title word qualify it ("Employment Agreement") or point at it."""
+    qualifiers = before.split()
+    return 1 <= len(qualifiers) <= 2 and not _POINTERS & set(qualifiers)
 
 
 @cache

@@ -100,6 +100,9 @@ _PLAIN_BLANKS = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009\u2007", " "))
 
 
 _LINE_LIMIT = 400
+_SALUTATION = re.compile(
+    r"[ \t]*(?:herrn?|frau|z\.? ?hd|attn|attention|m\.|mme|mr|mrs|ms|sig)(?!\w)"
+)
 _SHORT_LABEL = 4
 
 
@@ -115,8 +118,10 @@ class Layout:
         self._labels = self._side_labels()
         self._contacts: dict[int, bool] = {}
         self._marks = {
-            self.line_of(hit.start)
+            line
             for hit in words.finder("parties", "sender_marks").find(self.folded)
+            for line in [self.line_of(hit.start)]
+            if not _SALUTATION.match(self.folded, self.line_starts[line])
         }
 
     def line_of(self, position: int) -> int:

@@ -29,7 +29,7 @@ from tgv_dagster.understand import (
     totals,
     vocabulary,
 )
-from tgv_dagster.understand.doctypes import BOOKING_KINDS, DocType, TypeFacts, TypeVerdict
+from tgv_dagster.understand.doctypes import DocType, TypeFacts, TypeVerdict
 from tgv_dagster.understand.einvoice_model import EInvoice
 from tgv_dagster.understand.entity import (
     ContentVerdict,
@@ -465,7 +465,7 @@ def _state_provider(read: _Reading) -> choosing.Stated:
             Field.PROVIDER, first.name, Origin.MACHINE, confidence, span, "provider.layout"
         )
         return (found,), ()
-    if read.doc_type not in BOOKING_KINDS:
+    if read.doc_type not in (DocType.INVOICE, DocType.CREDIT_NOTE):
         return choosing.NOTHING
     choices = tuple(company.name for company in read.companies[:3])
     point = OpenPoint(

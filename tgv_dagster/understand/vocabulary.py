@@ -321,8 +321,10 @@ def _by_name(vocabulary: Vocabulary, text: str, folded: str) -> Iterator[EntityM
         slug, _, kind = hit.key.partition("|")
         span = (hit.start, hit.end)
         raw = text[slice(*span)]
-        embedded = _is_embedded(text, folded, span)
         for owner in _owners(vocabulary, slug, raw):
+            entry = vocabulary.entity(owner)
+            is_company = entry is not None and entry.kind == "company"
+            embedded = _is_embedded(text, folded, span, is_company=is_company)
             yield EntityMatch(owner, MatchKind(kind), span, raw, embedded)
 
 
@@ -338,13 +340,18 @@ def _owners(vocabulary: Vocabulary, slug: str, raw: str) -> Iterator[str]:
     yield from sorted(shared | {slug})
 
 
-def _is_embedded(text: str, folded: str, span: Offsets) -> bool:
-    """Whether the name goes on to another company's name on its line: "Muster Bau GmbH"."""
+def _is_embedded(text: str, folded: str, span: Offsets, *, is_company: bool) -> bool:
+    """Whether the name goes on to another company's name on its line: "Muster Bau GmbH".
+
+    A capital word in front makes a company another one ("Neue Muster GmbH"), people it greets.
+    """
     own_form = re.search(rf"{_LEGAL_FORM}\.?$", folded[span[0] : span[1]])
     line_end = text.find("\n", span[1], span[1] + 60)
     behind = folded[span[1] : line_end if line_end >= 0 else span[1] + 60]
     if own_form is None and _CONTINUES.match(behind):
         return True
+    if not is_company:
+        return False
     before = _NAME_WORD_BEFORE.search(text[max(0, span[0] - 30) : span[0]])
     if before is None:
         return False
