@@ -71,7 +71,7 @@ def verdicts(
         installation = door.installation()
         for which in CHECKPOINTS:
             if not which.gate:
-                ledger.evaluate(installation, which, run_id=context.run_id)
+                ledger.evaluate(installation, which, run_id=context.run.run_id)
         with installation.database.worker() as connection:
             entries = ledger.latest(connection)
     states = Counter(entry.verdict.state for entry in entries)

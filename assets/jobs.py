@@ -10,12 +10,12 @@ from datetime import timedelta
 
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
-from tgv_dagster.rebuild import switch
 
 from resources.door import Door
 from sensors.gate_sensor import FLOW_TAG
 from tgv_dagster.audit import ledger
 from tgv_dagster.audit.register import CHECKPOINTS
+from tgv_dagster.rebuild import switch
 from tgv_dagster.runs import prune
 
 TIMEZONE = "Europe/Berlin"
@@ -98,7 +98,10 @@ def prune_histories(context: dg.OpExecutionContext, door: dg.ResourceParam[Door]
     pruned = prune(context.instance, keep_days=KEEP_RUNS_DAYS)
     with door.discreetly("housekeeping"), door.installation().database.worker() as connection:
         verdicts = ledger.prune(connection, keep_for=KEEP_VERDICTS)
-    context.log.info(f"Deleted {pruned.runs} runs, {pruned.ticks} ticks, {verdicts} verdicts.")
+    context.log.info(
+        f"Deleted {pruned.runs} runs, {pruned.messages} messages, {verdicts} verdicts; "
+        f"purged the ticks of {pruned.ticks} sensors and schedules."
+    )
 
 
 @dg.job(

@@ -119,7 +119,6 @@ JOBS: list[UnresolvedAssetJobDefinition] = [
         selection=dg.AssetSelection.assets(f"{rebuilds}_rebuild"),
         description=f"Re-computation of `{rebuilds}` by tenant and month, beside what is in force.",
         executor_def=dg.in_process_executor,
-        partitions_def=TENANT_MONTHS,
     )
     for stage, rebuilds in REBUILDABLE.items()
 ]

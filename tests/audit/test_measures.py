@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from audit_builders import arrive, document, measure, sql
+from audit_builders import arrive, document, measure, place_of_bytes, remove_bytes, sql
 
 from tgv_dagster.audit.register import CHECKPOINTS, LOST_OPS_FEATURES
 from tgv_dagster.audit.verdict import State
@@ -39,25 +39,14 @@ def _decided(installation: Installation, document_id: int) -> None:
         show_on_document(connection, document_id)
 
 
-def _remove_bytes(installation: Installation, document_id: int) -> None:
-    bucket, key = _place(installation, document_id)
-    assert installation.blobs.delete(bucket, key)
-
-
 def _flip_a_byte(installation: Installation, document_id: int) -> None:
     path = _file(installation, document_id)
     path.chmod(0o600)
     path.write_bytes(b"x" + path.read_bytes()[1:])
 
 
-def _place(installation: Installation, document_id: int) -> tuple[str, str]:
-    return sql(
-        installation, "SELECT storage_bucket, raw_key FROM documents WHERE id = %s", document_id
-    )[0]  # pyright: ignore[reportReturnType]
-
-
 def _file(installation: Installation, document_id: int) -> Path:
-    bucket, key = _place(installation, document_id)
+    bucket, key = place_of_bytes(installation, document_id)
     return installation.settings.home / "blobs" / bucket / key
 
 
@@ -126,14 +115,14 @@ RED: list[tuple[str, str, Break]] = [
         "UPDATE documents SET raw_sha256 = repeat('a', 64) WHERE id = %s")),
     ("raw_first", "pointer to another place", _break(
         "UPDATE documents SET storage_bucket = 'elsewhere' WHERE id = %s")),
-    ("raw_first", "bytes gone", _remove_bytes),
+    ("raw_first", "bytes gone", remove_bytes),
     ("raw_first", "bytes changed", _flip_a_byte),
-    ("save_raw_only_writer", "bytes gone", _remove_bytes),
+    ("save_raw_only_writer", "bytes gone", remove_bytes),
     ("save_raw_only_writer", "row gone", _both(
         _break("UPDATE documents SET raw_item_id = NULL, file_class = 'mail_body' WHERE id = %s"),
         _both(_break("DELETE FROM arrivals WHERE document_id = %s"),
               _break("DELETE FROM raw_items WHERE id NOT IN (SELECT raw_item_id FROM arrivals)")))),
-    ("bytes_hash_to_name", "bytes gone", _remove_bytes),
+    ("bytes_hash_to_name", "bytes gone", remove_bytes),
     ("bytes_hash_to_name", "bytes changed", _flip_a_byte),
     ("every_row_has_file", "invoice without file", _break(
         "UPDATE documents SET file_class = 'mail_body', doc_type = 'invoice' WHERE id = %s")),
@@ -274,7 +263,7 @@ def test_a_row_around_the_gate_is_systemic_and_lost_bytes_are_not(
     installation: Installation,
 ) -> None:
     lost, bypassed = document(installation), document(installation)
-    _remove_bytes(installation, lost)
+    remove_bytes(installation, lost)
     held = measure(installation, "raw_first")
     assert held.state is State.RED
     assert held.opens_gate
@@ -290,7 +279,7 @@ def test_a_document_with_lost_bytes_is_held_with_a_case_and_leaves_the_index(
     installation: Installation,
 ) -> None:
     lost, other = document(installation), document(installation)
-    _remove_bytes(installation, lost)
+    remove_bytes(installation, lost)
     measure(installation, "raw_first")
     measure(installation, "raw_first")
     states = dict(sql(installation, "SELECT id, state FROM documents"))
@@ -314,7 +303,7 @@ def test_a_body_without_file_is_counted_and_allowed(installation: Installation) 
 
 def test_erased_bytes_are_an_outcome_of_their_own(installation: Installation) -> None:
     erased = document(installation)
-    _remove_bytes(installation, erased)
+    remove_bytes(installation, erased)
     sql(installation, "UPDATE raw_items SET state = 'erased'")
     for name in ("raw_first", "every_row_has_file"):
         verdict = measure(installation, name)

@@ -121,6 +121,27 @@ def document(installation: Installation, **facts: Any) -> int:
     return document_id
 
 
+def bypass_the_gate(installation: Installation) -> int:
+    """A document row that somebody wrote past the gate: no arrival knows it; returns its id."""
+    document_id = document(installation)
+    sql(installation, "UPDATE arrivals SET document_id = NULL WHERE document_id = %s", document_id)
+    return document_id
+
+
+def remove_bytes(installation: Installation, document_id: int) -> None:
+    """Somebody deletes the bytes of a document from the store."""
+    bucket, key = place_of_bytes(installation, document_id)
+    assert installation.blobs.delete(bucket, key)
+
+
+def place_of_bytes(installation: Installation, document_id: int) -> tuple[str, str]:
+    """Bucket and key of a document's bytes."""
+    rows = sql(
+        installation, "SELECT storage_bucket, raw_key FROM documents WHERE id = %s", document_id
+    )
+    return rows[0][0], rows[0][1]
+
+
 def _chunk(connection: Any, document_id: int, text: str) -> None:
     connection.execute(
         "INSERT INTO rag_chunks (document_id, chunk_no, content, content_sha256, span_start,"
