@@ -166,7 +166,11 @@ def arrival_of(manifest: dict[str, Any]) -> NewArrival:
 
 
 def _raw_item_row(connection: Connection, manifest: dict[str, Any], key: str) -> int:
-    """Insert the raw item, or find it; bytes that had gone missing are healed by the new copy."""
+    """Insert the raw item, or find it; bytes that had gone missing are healed by the new copy.
+
+    A sound item stays as it is: tenants share the bucket of whole mails, and a row that moves
+    would tell one of them that the other got the same bytes.
+    """
     row = connection.execute(
         """
         INSERT INTO raw_items (bucket, sha256, size, kind, media_type, storage_bucket, raw_key,
@@ -174,7 +178,8 @@ def _raw_item_row(connection: Connection, manifest: dict[str, Any], key: str) ->
         VALUES (%(bucket)s, %(sha256)s, %(size)s, %(kind)s, %(media_type)s, %(bucket)s, %(key)s,
             now())
         ON CONFLICT (bucket, sha256) DO UPDATE
-            SET verified_at = now(),
+            SET verified_at = CASE WHEN raw_items.state IN ('missing', 'damaged') THEN now()
+                                   ELSE raw_items.verified_at END,
                 state = CASE WHEN raw_items.state IN ('missing', 'damaged') THEN 'stored'
                              ELSE raw_items.state END
         RETURNING id

@@ -48,6 +48,9 @@ from tgv_dagster.understand.extracted import (
 from tgv_dagster.understand.workers import ExtractionPool
 
 RAW_FIRST = "raw_first"
+MAIL_TYPE = "message/rfc822"
+HEAD_BYTES = 65536
+"""As much of a file as its type is told by."""
 _SET_APART = {
     Family.AUDIO: "audio is set apart; it takes another way (UPL-11)",
     Family.VIDEO: "video is set apart; nothing here reads it",
@@ -101,6 +104,7 @@ def extract_texts(
             arrived = load_arrived(connection, claim.subject_id)
             cached = stored_extraction(connection, arrived.sha256, arrived.part_role)
         if cached is not None and not _arriving(cached):
+            note_media_type(database, arrived, _media_type(blobs, arrived))
             return _finish(database, claim, arrived, cached, FROM_CACHE)
         started = time.monotonic()
         extraction, media_type = read_bytes(database, blobs, pool, arrived)
@@ -174,7 +178,7 @@ def read_bytes(
     Embedded files become arrivals of their own first.
     """
     if arrived.part_role is PartRole.BODY:
-        return _mail_body(blobs, arrived), "message/rfc822"
+        return _mail_body(blobs, arrived), MAIL_TYPE
     try:
         with (
             blobs.local_path(arrived.bucket, arrived.raw_key) as path,
@@ -196,6 +200,17 @@ def read_bytes(
             return extraction, file_type.media_type
     except BlobMissing as error:
         raise HeldByGate(RAW_FIRST, f"the bytes of this arrival are missing: {error}") from error
+
+
+def _media_type(blobs: BlobStore, arrived: ArrivedBytes) -> str:
+    """The media type that the bytes show, without reading the whole of them."""
+    if arrived.part_role is PartRole.BODY:
+        return MAIL_TYPE
+    try:
+        head = blobs.read_range(arrived.bucket, arrived.raw_key, 0, HEAD_BYTES)
+    except BlobMissing as error:
+        raise HeldByGate(RAW_FIRST, f"the bytes of this arrival are missing: {error}") from error
+    return sniff(head, arrived.file_name).media_type
 
 
 def note_media_type(database: Database, arrived: ArrivedBytes, media_type: str) -> None:
@@ -228,7 +243,7 @@ def _mail_body(blobs: BlobStore, arrived: ArrivedBytes) -> Extraction:
 
 def _sniff(path: Path, file_name: str) -> FileType:
     with path.open("rb") as handle:
-        return sniff(handle.read(65536), file_name)
+        return sniff(handle.read(HEAD_BYTES), file_name)
 
 
 def _bounded(database: Database, arrived: ArrivedBytes, extraction: Extraction) -> Extraction:
