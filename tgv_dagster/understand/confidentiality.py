@@ -6,7 +6,6 @@ is unknown. Who may read a level belongs to the walls of the store; loosening is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tgv_dagster.store.levels import Level
@@ -29,11 +28,6 @@ class LevelVerdict:
     rule_id: str
     note: str = ""
     point: OpenPoint | None = None
-
-
-def strictest(levels: Iterable[Level]) -> Level:
-    """The strictest of some levels."""
-    return max(levels, key=lambda level: level.rank)
 
 
 def level_of(

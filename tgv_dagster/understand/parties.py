@@ -411,7 +411,7 @@ def _column_below(layout: Layout, cell: _Cell) -> list[str]:
 _CONNECTORS = frozenset(
     [
         *("de", "du", "des", "d'", "la", "le", "les", "l'", "et", "und", "&", "+", "of", "the"),
-        *("di", "della", "e", "van", "von", "der", "den", "für", "y", "mit"),
+        *("di", "della", "e", "van", "der", "den", "y"),
     ]
 )
 _STOPS = re.compile(r"[·•|:;()„“\"»«\t]|,(?! ?(?:Inc|Ltd|LLC|S\.))| {2,}| [-–—] ")
