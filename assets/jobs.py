@@ -23,7 +23,7 @@ LONGEST_RUN_SECONDS = 6 * 3600
 KEEP_RUNS_DAYS = 30
 KEEP_VERDICTS = timedelta(days=800)
 """Verdicts are the history of the invariants; two years stay, the newest of each for ever."""
-_LIMIT = {"dagster/max_runtime": str(LONGEST_RUN_SECONDS)}
+LIMIT = {"dagster/max_runtime": str(LONGEST_RUN_SECONDS)}
 
 
 def flow_jobs(steps: Sequence[str], shown: Sequence[str]) -> list[UnresolvedAssetJobDefinition]:
@@ -40,14 +40,14 @@ def flow_jobs(steps: Sequence[str], shown: Sequence[str]) -> list[UnresolvedAsse
         selection=dg.AssetSelection.assets(*steps).without_checks() | gates,
         description="One batch through the flow: what arrived becomes findable.",
         executor_def=dg.in_process_executor,
-        tags={**_LIMIT, FLOW_TAG: "yes"},
+        tags={**LIMIT, FLOW_TAG: "yes"},
     )
     daily_flow = dg.define_asset_job(
         "daily_flow",
         selection=dg.AssetSelection.assets(*steps, *shown).without_checks() | gates,
         description="The whole flow and the pictures of its state, behind its gates.",
         executor_def=dg.in_process_executor,
-        tags={**_LIMIT, FLOW_TAG: "yes"},
+        tags={**LIMIT, FLOW_TAG: "yes"},
     )
     return [intake, daily_flow]
 
@@ -61,7 +61,7 @@ def audit_job(notices: Sequence[dg.AssetChecksDefinition]) -> UnresolvedAssetJob
         | dg.AssetSelection.checks(*keys),
         description="The audit register: every invariant measured, every verdict kept.",
         executor_def=dg.in_process_executor,
-        tags=_LIMIT,
+        tags=LIMIT,
     )
 
 
@@ -85,7 +85,7 @@ def switch_to_generation(
 @dg.job(
     executor_def=dg.in_process_executor,
     description="Put a re-computed generation in force after looking at its comparison.",
-    tags=_LIMIT,
+    tags=LIMIT,
 )
 def switch_generation() -> None:
     """One step: the switch."""
@@ -107,7 +107,7 @@ def prune_histories(context: dg.OpExecutionContext, door: dg.ResourceParam[Door]
 @dg.job(
     executor_def=dg.in_process_executor,
     description="Delete what Dagster keeps for ever otherwise: old runs, ticks and verdicts.",
-    tags=_LIMIT,
+    tags=LIMIT,
 )
 def housekeeping() -> None:
     """One step: pruning."""

@@ -12,6 +12,7 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 
 from assets import shown
 from assets.arrive import TENANTS
+from assets.jobs import LIMIT
 from assets.steps import CODE_VERSION, OWNERS
 from resources.door import Door
 from tgv_dagster.installation import Installation
@@ -119,6 +120,7 @@ JOBS: list[UnresolvedAssetJobDefinition] = [
         selection=dg.AssetSelection.assets(f"{rebuilds}_rebuild"),
         description=f"Re-computation of `{rebuilds}` by tenant and month, beside what is in force.",
         executor_def=dg.in_process_executor,
+        tags=LIMIT,
     )
     for stage, rebuilds in REBUILDABLE.items()
 ]

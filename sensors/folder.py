@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from sensors.decide import Seen, digest
 from sensors.gate_sensor import Watch, gate_sensor
@@ -12,7 +13,9 @@ from tgv_dagster.installation import Installation
 SECOND_LOOK_SECONDS = 0.5
 
 
-def look_at_folder(installation: Installation, settled: str) -> Seen:
+def look_at_folder(
+    installation: Installation, settled: str, *, sleep: Callable[[float], None] = time.sleep
+) -> Seen:
     """One full look, and a second one when every new file is young.
 
     A file is ready when it has rested for `stable_seconds` or did not change between both looks;
@@ -32,7 +35,7 @@ def look_at_folder(installation: Installation, settled: str) -> Seen:
     resting = [c for c in fresh if c.age_seconds(now) >= settings.stable_seconds]
     if not fresh or resting:
         return _seen(resting, len(fresh) - len(resting), whole)
-    time.sleep(SECOND_LOOK_SECONDS)
+    sleep(SECOND_LOOK_SECONDS)
     again = {candidate.key for candidate in look(root).candidates}
     unchanged = [c for c in fresh if c.key in again]
     return _seen(unchanged, len(fresh) - len(unchanged), whole)

@@ -49,6 +49,7 @@ class Watch:
     job_name: str
     every_seconds: int
     busy_tag: tuple[str, str] | None = None
+    tick_seconds: float = TICK_SECONDS
     at_rest: Callable[[Installation], str | None] | None = None
 
 
@@ -75,7 +76,7 @@ def gate_sensor(watch: Watch) -> dg.SensorDefinition:
         with door.discreetly(watch.name):
             seen = bounded.look(watch, door.installation(), memory.settled)
         if seen is None:
-            return dg.SkipReason(f"The gate did not answer within {TICK_SECONDS:.0f} s.")
+            return dg.SkipReason(f"The gate did not answer within {watch.tick_seconds:g} s.")
         last = _last_run(context.instance, watch) if seen.ready else None
         decision = decide(watch.gate, memory, seen, last, time.time())
         if decision.run_key is None:
@@ -107,7 +108,7 @@ class _Bounded:
             self._pool = self._pool or ThreadPoolExecutor(1, thread_name_prefix=watch.name)
             self._running = self._pool.submit(watch.look, installation, settled)
         try:
-            seen = self._running.result(TICK_SECONDS)
+            seen = self._running.result(watch.tick_seconds)
         except TookTooLong:
             return None
         except BaseException:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,11 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import psutil
 import yaml
 from dagster import DagsterEventType, DagsterRunStatus, RunsFilter
-from dagster._core.storage.dagster_run import FINISHED_STATUSES
+from dagster._core.storage.dagster_run import FINISHED_STATUSES, IN_PROGRESS_RUN_STATUSES
 from psycopg.conninfo import conninfo_to_dict
-from sqlalchemy import URL
+from sqlalchemy import URL, create_engine, inspect, text
+from sqlalchemy.pool import NullPool
 
 from tgv_dagster.arrive.gates import TakenStatus
 from tgv_dagster.installation import Installation
@@ -45,6 +48,8 @@ TICK_RETENTION = {"skipped": 2, "failure": 30, "success": 30, "started": 30}
 """Days that Dagster keeps the ticks of sensors and schedules; a sensor skips every few seconds."""
 
 MAX_PASSES = 200
+PROCESS_TAG = "tgv/process"
+"""Tag of a run inside the console: host, process and its start, to see when it is gone."""
 
 
 class UiNotRunning(RuntimeError):
@@ -132,7 +137,8 @@ def instance_settings(settings: Settings, launcher: Launcher) -> dict[str, Any]:
         },
         "run_monitoring": {
             "enabled": True,
-            "start_timeout_seconds": 180,
+            # A run waits for the one before it in the worker; that is no failed start.
+            "start_timeout_seconds": 2 * 3600,
             "cancel_timeout_seconds": 60,
             "max_runtime_seconds": 12 * 3600,
             "poll_interval_seconds": 60,
@@ -303,6 +309,7 @@ def materialize_flow(
     ensure_instance(installation.settings)
     walk = _Walk(installation, progress)
     with dg.DagsterInstance.get() as instance:
+        close_ghosts(instance)
         for _ in range(MAX_PASSES):
             walk.run("daily_flow", instance)
             if walk.stopped or not walk.moved or not (walk.took or _is_due(installation)):
@@ -338,6 +345,7 @@ class _Walk:
         done = self._definitions.resolve_job_def(job).execute_in_process(
             instance=instance,
             raise_on_error=False,
+            tags={PROCESS_TAG: _this_process()},
             run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
         )
         self._run_ids.append(done.run_id)
@@ -441,30 +449,72 @@ def wait_for(settings: Settings, run_id: str, *, seconds: float, every: float = 
             time.sleep(every)
 
 
+# --- ghosts ------------------------------------------------------------------------------------
+
+
+def close_ghosts(instance: dg.DagsterInstance, *, workers_gone: bool = False) -> tuple[str, ...]:
+    """Mark runs as failed whose process is gone, so that nobody waits for them; returns their ids.
+
+    A killed process cannot say so itself. Runs of this machine's console are known by their
+    process. `workers_gone`: the caller is about to start the only worker, so what a worker was
+    doing before has ended, too. What a ghost had claimed becomes due again when its lease expires.
+    """
+    from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
+
+    going = instance.get_runs(RunsFilter(statuses=list(IN_PROGRESS_RUN_STATUSES)))
+    ghosts = [
+        run
+        for run in going
+        if _is_gone(run.tags.get(PROCESS_TAG))
+        or (workers_gone and DAGSTER_CELERY_TASK_ID_TAG in run.tags)
+    ]
+    for run in ghosts:
+        instance.report_run_failed(run, "The process of this run is gone.")
+    return tuple(run.run_id for run in ghosts)
+
+
+def _this_process() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}:{psutil.Process().create_time():.0f}"
+
+
+def _is_gone(process: str | None) -> bool:
+    """Whether a process of this machine is gone; numbers are used again, so its start counts."""
+    host, _, rest = (process or "").partition(":")
+    number, _, started = rest.partition(":")
+    if host != socket.gethostname() or not number.isdigit():
+        return False
+    try:
+        return f"{psutil.Process(int(number)).create_time():.0f}" != started
+    except psutil.NoSuchProcess:
+        return True
+
+
 # --- forgetting --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was deleted: runs with their events, and instigators whose ticks were purged."""
+    """What was deleted: runs with their events, and messages of the worker's queue.
+
+    `ticks` counts the sensors and schedules whose old ticks were purged.
+    """
 
     runs: int
     ticks: int
+    messages: int
 
 
 def prune(instance: dg.DagsterInstance, keep_days: int, *, now: datetime | None = None) -> Pruned:
-    """Delete finished runs older than this with their events, and old ticks.
+    """Delete finished runs older than this with their events, old ticks and spent messages.
 
     A run that made the newest materialization of an asset stays, so that the UI goes on showing
     it. Going runs stay.
     """
-    moment = now or datetime.now(UTC)
-    before = moment - timedelta(days=keep_days)
+    before = (now or datetime.now(UTC)) - timedelta(days=keep_days)
+    assets = list(instance.all_asset_keys())
     newest = {
         event.run_id
-        for event in instance.get_latest_materialization_events(
-            list(instance.all_asset_keys())
-        ).values()
+        for event in instance.get_latest_materialization_events(assets).values()
         if event is not None
     }
     old = instance.get_runs(RunsFilter(statuses=list(FINISHED_STATUSES), created_before=before))
@@ -476,4 +526,27 @@ def prune(instance: dg.DagsterInstance, keep_days: int, *, now: datetime | None 
         instance.purge_ticks(
             state.instigator_origin_id, state.selector_id, before=before.timestamp()
         )
-    return Pruned(len(doomed), len(states))
+    return Pruned(len(doomed), len(states), _prune_queue(before))
+
+
+_SPENT = (
+    ("kombu_message", "NOT visible AND timestamp < :before"),
+    ("celery_taskmeta", "date_done < :before"),
+)
+"""What the worker's queue leaves behind in the database of the instance, with its age."""
+
+
+def _prune_queue(before: datetime) -> int:
+    storage = os.environ.get(STORAGE_VARIABLE)
+    if storage is None:
+        return 0
+    engine = create_engine(storage, poolclass=NullPool)
+    with engine.begin() as connection:
+        tables = set(inspect(connection).get_table_names())
+        return sum(
+            connection.execute(
+                text(f"DELETE FROM {table} WHERE {spent}"), {"before": before.replace(tzinfo=None)}
+            ).rowcount
+            for table, spent in _SPENT
+            if table in tables
+        )
