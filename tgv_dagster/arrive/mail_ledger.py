@@ -228,7 +228,8 @@ def claim(
             %(worker)s, now() + %(lease)s, %(version)s
         FROM ({_WANTED}) AS w (uid)
         ON CONFLICT (account, folder, uidvalidity, uid, raw_sha256) DO UPDATE
-            SET outcome = 'claimed', attempt = mail_ledger.attempt + 1, gate = excluded.gate,
+            SET outcome = 'claimed', gate = excluded.gate, attempt = 1 +
+                CASE mail_ledger.outcome WHEN 'parked' THEN 0 ELSE mail_ledger.attempt END,
                 claimed_by = excluded.claimed_by, lease_until = excluded.lease_until,
                 code_version = excluded.code_version, updated_at = now()
             WHERE mail_ledger.outcome IN ('failed', 'parked')
@@ -335,14 +336,13 @@ def secured(connection: Connection, claimed: MailClaim, mail: SecuredMail) -> in
             ),
         ).rowcount
     )
-    if claimed.attempt > 1:
-        close_solved(
-            connection,
-            subject_kind=SubjectKind.MAIL,
-            subject_key=_case_key(claimed.ledger_id),
-            by=SERVICE_LOGIN,
-            kinds=(CaseKind.PARKED,),
-        )
+    close_solved(
+        connection,
+        subject_kind=SubjectKind.MAIL,
+        subject_key=_case_key(claimed.ledger_id),
+        by=SERVICE_LOGIN,
+        kinds=(CaseKind.PARKED,),
+    )
     return claimed.ledger_id
 
 
