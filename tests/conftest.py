@@ -82,7 +82,7 @@ def installation(database_url: str, tmp_path: Path) -> Iterator[Installation]:
         database_url=database_url,  # pyright: ignore[reportArgumentType]
         stable_seconds=0,
         workers=1,
-    )  # pyright: ignore[reportCallIssue]
+    )
     opened = Installation.open(settings)
     import_test_organisation(opened.database)
     yield opened

@@ -14,7 +14,7 @@ from tgv_dagster.arrive import mail_access
 from tgv_dagster.know.spaces import Endpoint, active_embedder, ensure_spaces
 from tgv_dagster.settings import Settings
 from tgv_dagster.store import migrate, organisation, tuning
-from tgv_dagster.store.blobs import BlobStore, resolve
+from tgv_dagster.store.blobs import BlobStore, StoreOptions, resolve
 from tgv_dagster.store.db import Database, product_url
 from tgv_dagster.store.scope import Scope
 
@@ -45,7 +45,11 @@ class Installation:
         url = product_url(settings)
         migrate.upgrade(url)
         database = Database(url)
-        blobs = resolve(settings.blob_target, region=settings.blob_region or None)
+        blobs = resolve(
+            settings.blob_target,
+            region=settings.blob_region or None,
+            options=StoreOptions(create=not _has_blobs(database)),
+        )
         ensure_spaces(database)
         with database.worker() as connection:
             organisation.ensure_service_principal(connection)
@@ -102,3 +106,10 @@ class Installation:
             source=source,
             include_test=include_test,
         )
+
+
+def _has_blobs(database: Database) -> bool:
+    """With rows there must be a store: a missing one is an unmounted volume, not a new start."""
+    with database.worker() as connection:
+        row = connection.execute("SELECT EXISTS (SELECT 1 FROM raw_items)").fetchone()
+    return bool(row and row[0])

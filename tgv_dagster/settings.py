@@ -27,72 +27,93 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="TGV_", extra="ignore", frozen=True)
 
-    home: Path = Field(Path("var"), description="Data folder: database, blobs, indexes, inbox.")
+    home: Path = Field(
+        default=Path("var"), description="Data folder: database, blobs, indexes, inbox."
+    )
     database_url: SecretStr | None = Field(
-        None, description="Any Postgres >= 15 with pgvector >= 0.8 instead of the embedded one."
+        default=None,
+        description="Any Postgres >= 15 with pgvector >= 0.8 instead of the embedded one.",
     )
     dagster_database_url: SecretStr | None = Field(
-        None, description="Database of the Dagster instance; default: a second one beside ours."
+        default=None,
+        description="Database of the Dagster instance; default: a second one beside ours.",
     )
     blob_url: str | None = Field(
-        None, description="Blob store: a directory (default), s3://, sftp:// or webdav(s)://."
+        default=None,
+        description="Blob store: a directory (default), s3://, sftp:// or webdav(s)://.",
     )
     blob_region: str = Field(
-        "", description="Declared region of the blob store, e.g. 'de' or 'local' (RAW-13)."
+        default="", description="Declared region of the blob store, e.g. 'de' or 'local' (RAW-13)."
     )
-    inbox: Path | None = Field(None, description="Watched upload folder; default <home>/inbox.")
+    inbox: Path | None = Field(
+        default=None, description="Watched upload folder; default <home>/inbox."
+    )
     inbox_mandant: str | None = Field(
-        None, description="Tenant of files whose folder names none, e.g. in a private folder."
+        default=None,
+        description="Tenant of files whose folder names none, e.g. in a private folder.",
     )
     inbox_entity: str | None = Field(
-        None, description="Entity such files are put down to unless their content says otherwise."
+        default=None,
+        description="Entity such files are put down to unless their content says otherwise.",
     )
     move_taken: bool = Field(
-        True, description="Move taken files to processed/; false leaves them where they are."
+        default=True,
+        description="Move taken files to processed/; false leaves them where they are.",
     )
-    organisation: Path | None = Field(None, description="organisation.yaml to import at start.")
-    shared_buffers_mb: int = Field(256, ge=16, description="Embedded Postgres buffer cache, MB.")
+    organisation: Path | None = Field(
+        default=None, description="organisation.yaml to import at start."
+    )
+    shared_buffers_mb: int = Field(
+        default=256, ge=16, description="Embedded Postgres buffer cache, MB."
+    )
     stable_seconds: float = Field(
-        5.0, ge=0, description="A folder file is taken after its size and mtime rested this long."
+        default=5.0,
+        ge=0,
+        description="A folder file is taken after its size and mtime rested this long.",
     )
-    batch_size: int = Field(200, ge=1, description="Items that one materialization takes.")
-    workers: int = Field(2, ge=1, description="Extraction worker processes.")
+    batch_size: int = Field(default=200, ge=1, description="Items that one materialization takes.")
+    workers: int = Field(default=2, ge=1, description="Extraction worker processes.")
     embedding_url: str | None = Field(
-        None, description="OpenAI-compatible endpoint of a remote embedding model (…/v1)."
+        default=None, description="OpenAI-compatible endpoint of a remote embedding model (…/v1)."
     )
-    embedding_key: SecretStr | None = Field(None, description="Key of that endpoint.")
+    embedding_key: SecretStr | None = Field(default=None, description="Key of that endpoint.")
     embedding_euro_per_million: float | None = Field(
-        None, ge=0, description="Price of a million tokens there; unknown when not set."
+        default=None, ge=0, description="Price of a million tokens there; unknown when not set."
     )
     eu_hosts: str = Field(
-        "api.mistral.ai",
+        default="api.mistral.ai",
         description="Hosts that models may be asked at, by comma; `.example.eu` means all below.",
     )
-    http_host: str = Field("127.0.0.1", description="Address of the HTTP service.")
-    http_port: int = Field(8765, description="Port of the HTTP service.")
-    max_upload_mb: int = Field(2048, ge=1, description="Largest upload in one request, MiB.")
-    ui_port: int = Field(3000, description="Port of the Dagster UI (loopback only).")
-    mail_host: str | None = Field(None, description="IMAP server of the intake mailbox.")
-    mail_port: int | None = Field(None, ge=1, le=65535, description="Its port; default by TLS.")
-    mail_user: str = Field("", description="Login name at the IMAP server.")
-    mail_password: SecretStr | None = Field(None, description="Password of the mailbox.")
+    http_host: str = Field(default="127.0.0.1", description="Address of the HTTP service.")
+    http_port: int = Field(default=8765, description="Port of the HTTP service.")
+    max_upload_mb: int = Field(
+        default=2048, ge=1, description="Largest upload in one request, MiB."
+    )
+    ui_port: int = Field(default=3000, description="Port of the Dagster UI (loopback only).")
+    mail_host: str | None = Field(default=None, description="IMAP server of the intake mailbox.")
+    mail_port: int | None = Field(
+        default=None, ge=1, le=65535, description="Its port; default by TLS."
+    )
+    mail_user: str = Field(default="", description="Login name at the IMAP server.")
+    mail_password: SecretStr | None = Field(default=None, description="Password of the mailbox.")
     mail_password_file: Path | None = Field(
-        None, description="File with the password that only its owner can read (mode 0600)."
+        default=None, description="File with the password that only its owner can read (mode 0600)."
     )
     mail_token_command: str | None = Field(
-        None, description="Command that prints an OAuth access token (XOAUTH2)."
+        default=None, description="Command that prints an OAuth access token (XOAUTH2)."
     )
     mail_token_file: Path | None = Field(
-        None, description="File with an OAuth access token, mode 0600; read at each connection."
+        default=None,
+        description="File with an OAuth access token, mode 0600; read at each connection.",
     )
-    mail_folder: str = Field("INBOX", description="Folder of the intake mailbox.")
+    mail_folder: str = Field(default="INBOX", description="Folder of the intake mailbox.")
     mail_tls: Literal["tls", "starttls", "none"] = Field(
-        "tls", description="Protection of the connection; `none` for this machine only."
+        default="tls", description="Protection of the connection; `none` for this machine only."
     )
-    mail_ca_file: Path | None = Field(None, description="PEM file of an own authority.")
-    mail_max_mb: int = Field(100, ge=1, description="Largest mail that is fetched, MiB.")
+    mail_ca_file: Path | None = Field(default=None, description="PEM file of an own authority.")
+    mail_max_mb: int = Field(default=100, ge=1, description="Largest mail that is fetched, MiB.")
     mail_intake_poll_sec: str = Field(
-        "", description="Seconds between two polls; empty or 0: no background poller."
+        default="", description="Seconds between two polls; empty or 0: no background poller."
     )
 
     @field_validator("home", "inbox", "organisation", mode="after")
@@ -150,6 +171,6 @@ def load_settings() -> Settings:
     Raises SettingsError naming the variable when a value cannot be used.
     """
     try:
-        return Settings()  # pyright: ignore[reportCallIssue]
+        return Settings()
     except ValueError as error:
         raise SettingsError(f"A TGV_* environment variable cannot be used: {error}") from error

@@ -167,7 +167,7 @@ def test_a_lost_database_comes_back_from_blobs_and_manifests_with_the_same_numbe
         connection.execute(f"CREATE DATABASE restored TEMPLATE {template}".encode())
     settings = filled.settings.model_copy(
         update={
-            "database_url": Settings(database_url=database_on(server_url, "restored")).database_url,  # pyright: ignore[reportCallIssue, reportArgumentType]
+            "database_url": Settings(database_url=database_on(server_url, "restored")).database_url,  # pyright: ignore[reportArgumentType]
             "home": filled.settings.home,
         }
     )

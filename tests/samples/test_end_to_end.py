@@ -61,7 +61,7 @@ def walked(
             inbox=SAMPLES / "inbox",
             move_taken=False,
             stable_seconds=0,
-        )  # pyright: ignore[reportCallIssue]
+        )
         installation = Installation.open(settings)
         with installation.database.worker() as connection:
             organisation.import_organisation(
@@ -144,10 +144,11 @@ def test_no_stored_value_is_wrong_and_most_are_there(walked: Walked) -> None:
         kinds = [truth.get("doc_type"), *truth.get("also_ok", [])]
         kind = found["row"]["doc_type"]
         checks.append(("doc_type", kind if kind in kinds else kinds[0], kind))
-        values = walked.values.get(found["document"], {})
-        for name, value in (truth.get("fields") or {}).items():
-            got = values.get(FIELDS.get(name, name), "unknown")
-            checks.append((name, None if value == "none" else stated(value), got))
+        values: dict[str, Any] = walked.values.get(found["document"], {})
+        fields: dict[str, Any] = truth.get("fields") or {}
+        for field, value in fields.items():
+            got = values.get(FIELDS.get(field, field), "unknown")
+            checks.append((field, None if value == "none" else stated(value), got))
         for name, want, got in checks:
             if got in (None, "unknown") and want is not None:
                 absent.append((label, name))

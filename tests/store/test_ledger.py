@@ -164,7 +164,9 @@ def test_a_generation_beside_the_daily_one_is_work_of_its_own(database: Database
     assert state_of(database, 1)[0] == "pending"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     st.lists(
         st.tuples(

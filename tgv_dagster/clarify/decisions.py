@@ -246,4 +246,16 @@ def _tell(connection: Connection, scope: Scope, case: CaseRow, kind: str, reason
 
 
 def _case(row: tuple[Any, ...]) -> CaseRow:
-    return CaseRow(*row[:8], tuple(row[8]), tuple(row[9]), row[10])
+    return CaseRow(
+        id=row[0],
+        kind=row[1],
+        reason=row[2],
+        subject=row[3],
+        state=row[4],
+        created_at=row[5],
+        document_id=row[6],
+        arrival_id=row[7],
+        open_points=tuple(row[8]),
+        choices=tuple(row[9]),
+        decided_by=row[10],
+    )
