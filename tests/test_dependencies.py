@@ -1,0 +1,31 @@
+"""Dependencies: each one is declared, used and explained."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def names(requirements: list[str]) -> list[str]:
+    return [re.split(r"[<>=\[ ]", requirement)[0] for requirement in requirements]
+
+
+def test_every_dependency_has_its_reason_in_the_docs() -> None:
+    page = (ROOT / "docs" / "dependencies.md").read_text()
+    wanted = names(PROJECT["project"]["dependencies"]) + names(PROJECT["dependency-groups"]["dev"])
+    assert [n for n in wanted if not re.search(rf"(?<![\w-]){re.escape(n)}(?![\w-])", page)] == []
+
+
+def test_every_system_package_has_its_reason_in_the_docs() -> None:
+    page = (ROOT / "docs" / "dependencies.md").read_text()
+    lines = [
+        line.strip()
+        for name in ("packages.txt", "packages-test.txt", "packages-ui.txt")
+        for line in (ROOT / name).read_text().splitlines()
+    ]
+    packages = [line for line in lines if line and not line.startswith("#")]
+    assert [p for p in packages if p not in page and not p.startswith("tesseract-ocr-")] == []
