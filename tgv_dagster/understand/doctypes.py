@@ -252,7 +252,8 @@ def _mail_kind(text: str, facts: TypeFacts) -> TypeVerdict:
     return TypeVerdict(DocType.MAIL_BODY, 0.97, None, "type.mail_body")
 
 
-_TITLE_LINE, _TITLE_START, _TITLE_NEAR, _TITLE_FAR = 6.0, 5.0, 1.6, 0.5
+_TITLE_LINE, _TITLE_START, _TITLE_NEAR, _TITLE_FAR = 6.0, 3.8, 1.6, 0.5
+_SECOND_TITLE = 1.0
 _BODY, _BODY_CAP = 1.0, 4.5
 _LETTER_BODY, _LETTER_CAP = 1.6, 3.2
 _NAME, _SUBJECT = 1.5, 1.2
@@ -260,6 +261,7 @@ _TOP_LINES, _HEAD_LINES = 30, 60
 _REST = 28
 _LINE_LIMIT = 160
 _SHORT_LINE = 50
+_SUBTITLE = re.compile(r" ?: | - ")
 _POINTERS = frozenset(
     [
         *(
@@ -299,18 +301,24 @@ def _scores(
     titles: dict[DocType, Offsets] = {}
     folded = words.fold(_unspaced(text))
     best_title: dict[DocType, float] = {}
+    phrases: dict[DocType, set[str]] = {}
     line_ends = [match.start() for match in re.finditer("\n", folded)]
     for hit in words.finder("doctypes", "title").find(folded):
         doc_type = DocType(hit.key)
         start = _word_start(folded, hit.start)
         value = _title_value(folded, start, hit.end, line_ends)
-        if doc_type in _ALSO_LABELS and _LABEL_MARK.match(folded, hit.end):
+        if text[start].islower() or _continues_prose(text, start):
             value = min(value, _TITLE_NEAR)
+        if doc_type not in _NO_LABELS and _LABEL_MARK.match(folded, hit.end):
+            value = min(value, _TITLE_NEAR)
+        if value >= _TITLE_START:
+            phrases.setdefault(doc_type, set()).add(folded[start : hit.end])
         if value > best_title.get(doc_type, 0.0):
             best_title[doc_type] = value
             titles[doc_type] = (start, hit.end)
     for doc_type, value in best_title.items():
-        scores[doc_type] = scores.get(doc_type, 0.0) + value
+        second = _SECOND_TITLE if len(phrases.get(doc_type, ())) > 1 else 0.0
+        scores[doc_type] = scores.get(doc_type, 0.0) + value + second
     for doc_type, value in _witnesses(folded).items():
         scores[doc_type] = scores.get(doc_type, 0.0) + value
     if _SELF_BILLED.search(folded):
@@ -333,10 +341,13 @@ def _scores(
     return scores, titles, strong
 
 
-_ALSO_LABELS = frozenset(
-    {DocType.ORDER, DocType.DELIVERY_NOTE, DocType.CONTRACT, DocType.OFFER, DocType.INSURANCE}
+_NO_LABELS = frozenset(
+    {
+        *(DocType.INVOICE, DocType.CREDIT_NOTE, DocType.REMINDER, DocType.RECEIPT),
+        *(DocType.PAYSLIP, DocType.TAX_NOTICE, DocType.NEWSLETTER),
+    }
 )
-"""Kinds whose title word also names a reference in other documents ("Bestellung: B123")."""
+"""Kinds whose title word with a colon still is a title; others are labels ("Bestellung: B12")."""
 _LABEL_MARK = re.compile(r"[ \t]*(?:nr\.?|no\.?|n°|kunde)?[^\n:]{0,14}:")
 
 
@@ -369,6 +380,8 @@ def _title_value(folded: str, start: int, end: int, line_ends: list[int]) -> flo
     number = _line_number(line_ends, start)
     before = folded[line_start:start].strip(" #*:>-|")
     rest = re.sub(r"[\d\W_]+|(?<!\w)(?:nr|no|vom|du|of|del|n|den)(?!\w)", "", folded[end:line_end])
+    if _SUBTITLE.match(folded, end):
+        rest = ""
     at_start = not before or before.isdigit()
     if not rest and not at_start and _qualifies(before) and len(line) < _SHORT_LINE:
         return _TITLE_START if number < _TOP_LINES else _TITLE_NEAR
@@ -379,6 +392,19 @@ def _title_value(folded: str, start: int, end: int, line_ends: list[int]) -> flo
     if number < _TOP_LINES and at_start:
         return _TITLE_START if len(line) < 90 else _TITLE_NEAR
     return _TITLE_NEAR if number < _TOP_LINES else _TITLE_FAR
+
+
+_FULL_LINE = 60
+
+
+def _continues_prose(text: str, start: int) -> bool:
+    """Whether a line goes on with the sentence of a full line above it."""
+    line_start = text.rfind("\n", 0, start) + 1
+    if text[line_start:start].strip() or not line_start:
+        return False
+    above_start = text.rfind("\n", 0, line_start - 1) + 1
+    above = text[above_start : line_start - 1].rstrip()
+    return len(above) > _FULL_LINE and above[-1:] not in ".:!?;"
 
 
 def _qualifies(before: str) -> bool:

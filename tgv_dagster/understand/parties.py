@@ -574,7 +574,8 @@ def _letterhead(layout: Layout) -> Iterator[tuple[str, Offsets, float]]:
     if first is not None:
         name = layout.text[first.start : first.end].strip()
         titled = next(words.finder("doctypes", "title").find(words.fold(name)), None)
-        if titled is None and len(name) <= 50 and _NAME_LINE.fullmatch(name):
+        named = " " in name and not name.endswith(".") and _NAME_LINE.fullmatch(name)
+        if titled is None and len(name) <= 50 and named:
             yield name, (first.start, first.end), 0.2
 
 
@@ -599,6 +600,11 @@ def _supplier_weight(layout: Layout, span: Offsets) -> float:
     if line <= 2:
         weight += 1.5
     return weight
+
+
+def is_of_domain(name: str, domain: str) -> bool:
+    """Whether a mail domain carries the first long word of a company's name."""
+    return bool(domain) and _domain_weight(name, {domain}) > 0
 
 
 def _domain_weight(name: str, domains: set[str]) -> float:

@@ -243,7 +243,7 @@ class _Reading:
             layout,
             tuple(match.span for match in matches if not match.embedded),
             found,
-            item.mail.sender.rpartition("@")[2].rstrip("> "),
+            _sender_domain(item),
         )
         return cls(
             item=item,
@@ -428,7 +428,7 @@ def _direction(read: _Reading) -> Direction | None:
 
 
 def _from_own_domain(read: _Reading) -> bool:
-    domain = read.item.mail.sender.casefold().rpartition("@")[2].rstrip("> ")
+    domain = _sender_domain(read.item)
     own = {d.casefold() for entry in read.vocabulary.entities for d in entry.email_domains}
     return domain in own
 
@@ -451,6 +451,8 @@ def _state_provider(read: _Reading) -> choosing.Stated:
         return (own,), ()
     if not read.companies:
         return choosing.NOTHING
+    if read.item.is_mail_body:
+        return _provider_of_mail(read)
     first = read.companies[0]
     second = read.companies[1].weight if len(read.companies) > 1 else 0.0
     clear = first.weight - second >= _PROVIDER_MARGIN
@@ -472,6 +474,27 @@ def _state_provider(read: _Reading) -> choosing.Stated:
         OpenPointKind.LOW_CONFIDENCE, Field.PROVIDER, "the supplier is not certain", choices
     )
     return (), (point,)
+
+
+def _provider_of_mail(read: _Reading) -> choosing.Stated:
+    """A mail names many firms; its sender is one whose name stands in the sender's domain."""
+    domain = _sender_domain(read.item)
+    senders = [c for c in read.companies if parties.is_of_domain(c.name, domain)]
+    if len({c.name for c in senders}) != 1:
+        return choosing.NOTHING
+    found = Finding(
+        Field.PROVIDER,
+        senders[0].name,
+        Origin.MACHINE,
+        0.85,
+        read.span(senders[0].span),
+        "provider.sender_domain",
+    )
+    return (found,), ()
+
+
+def _sender_domain(item: TriageInput) -> str:
+    return item.mail.sender.casefold().rpartition("@")[2].rstrip("> ")
 
 
 def _state_values(read: _Reading) -> choosing.Stated:
@@ -496,10 +519,11 @@ def _state_values(read: _Reading) -> choosing.Stated:
 
 
 def _state_level(read: _Reading) -> choosing.Stated:
+    """The level; a kind that is only likely tightens it as well."""
     entry = read.vocabulary.entity(read.entity.slug) if read.entity.slug else None
     verdict = confidentiality.level_of(
         read.pages.text,
-        read.doc_type,
+        read.kind.doc_type,
         entity_known=entry is not None,
         entity_default=entry.default_level if entry is not None else None,
     )
