@@ -294,6 +294,30 @@ def test_the_cache_keeps_what_is_there_and_names_its_document(knowledge: Knowled
     assert cache.get_many([]) == {}
 
 
+def test_more_documents_than_are_prepared_together_all_get_their_vectors(
+    knowledge: Knowledge,
+) -> None:
+    """Groups follow each other in one run; a document changed meanwhile waits alone."""
+    documents = [knowledge.add(f"Dokument {n} {LETTER * 4}") for n in range(24)]
+    cut_chunks(knowledge.database, limit=99)
+    enqueue(knowledge, Stage.EMBED, *documents)
+    done: list[int] = []
+
+    def take_one_away(at: int, of: int) -> None:
+        done.append(at)
+        if at == 1:
+            enqueue(knowledge, Stage.EMBED, documents[-1])
+
+    report = embed_chunks(knowledge.database, knowledge.embedder, limit=99, progress=take_one_away)
+    windows = knowledge.rows("SELECT sum(cardinality(windows)) FROM rag_chunks")[0][0]
+    assert windows > 1_024, "more than one group"
+    assert report.outcomes == {"embedded": 23, "lost": 1}
+    assert done == list(range(1, 25))
+    embed_chunks(knowledge.database, knowledge.embedder, limit=99)
+    assert knowledge.rows("SELECT count(*) FROM chunk_vectors") == [(windows,)]
+    assert space_drift(knowledge.database).sound
+
+
 class RefusingEmbedder(BagOfWordsEmbedder):
     """A double that refuses texts with one word, alone or in company."""
 

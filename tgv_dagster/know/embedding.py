@@ -8,10 +8,11 @@ together, each document is completed on its own. Also filling another space besi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import psycopg
 
 from tgv_dagster.know import halfvec
 from tgv_dagster.know.embeddings import (
@@ -96,25 +97,64 @@ def embed_chunks(
     While another space than the embedder's is active, or its endpoint does not answer, everything
     stays pending.
     """
-    batch = _Batch(database, embedder, generation)
-
-    def handle(claim: Claim) -> str:
-        prepared = batch.take(claim.subject_id)
-        if batch.down is not None:
-            raise NotNow(str(batch.down))
-        if prepared.error is not None:
-            raise prepared.error
-        return _store(database, embedder, claim, prepared)
-
+    run = _Run(database, embedder, _Batch(database, embedder, generation))
     return pull(
         database,
         Stage.EMBED,
-        handle,
+        run.handle,
         limit=limit,
         generation=generation,
         progress=progress,
-        begin=lambda claims: batch.queue.extend(claim.subject_id for claim in claims),
+        begin=run.begin,
     )
+
+
+@dataclass(slots=True)
+class _Run:
+    """The claims of one run. What was prepared together is written together; where that does not
+    work, each document is written on its own and fails or waits on its own.
+    """
+
+    database: Database
+    embedder: Embedder
+    batch: _Batch
+    claims: dict[int, Claim] = field(default_factory=dict)
+    stored: dict[int, str] = field(default_factory=dict)
+
+    def begin(self, claims: Sequence[Claim]) -> None:
+        """Take note of the claims, in their order."""
+        self.claims = {claim.subject_id: claim for claim in claims}
+        self.batch.queue.extend(self.claims)
+
+    def handle(self, claim: Claim) -> str:
+        """Embed and complete one document. Raises NotNow, ClaimLost, EmbeddingError."""
+        if claim.subject_id in self.stored:
+            return self.stored.pop(claim.subject_id)
+        prepared = self.batch.take(claim.subject_id)
+        if self.batch.down is not None:
+            raise NotNow(str(self.batch.down))
+        if prepared.error is not None:
+            raise prepared.error
+        alone = {claim: prepared}
+        company = {
+            self.claims[document_id]: other
+            for document_id, other in self.batch.ready.items()
+            if other.error is None
+        }
+        if company and self._write_together(alone | company):
+            return self.stored.pop(claim.subject_id)
+        _store(self.database, self.embedder, alone)
+        return prepared.outcome
+
+    def _write_together(self, group: Mapping[Claim, _Prepared]) -> bool:
+        try:
+            _store(self.database, self.embedder, group)
+        except (NotNow, ledger.ClaimLost, psycopg.Error):
+            return False
+        for claim, prepared in group.items():
+            self.batch.ready.pop(claim.subject_id, None)
+            self.stored[claim.subject_id] = prepared.outcome
+        return True
 
 
 def fill_space(
@@ -137,8 +177,8 @@ def fill_space(
         if prepared.error is not None:
             raise prepared.error
         with database.worker() as connection:
-            _lock(connection, document_id)
-            _write(connection, embedder, document_id, prepared, LIVE)
+            _lock(connection, [document_id])
+            _write(connection, embedder, {document_id: prepared}, LIVE)
         if progress is not None:
             progress(done, min(limit, len(lacking)))
     with database.worker() as connection:
@@ -174,7 +214,7 @@ def embed_from_cache(database: Database, document_id: int) -> bool:
         try:
             if prepared.error is not None:
                 raise NotNow(str(prepared.error))
-            _store(database, _CacheOnly(space), claim, prepared)
+            _store(database, _CacheOnly(space), {claim: prepared})
         except (NotNow, ledger.ClaimLost):
             with database.worker() as connection:
                 ledger.give_back(connection, claims)
@@ -182,52 +222,59 @@ def embed_from_cache(database: Database, document_id: int) -> bool:
     return bool(claims)
 
 
-def _store(database: Database, embedder: Embedder, claim: Claim, prepared: _Prepared) -> str:
+def _store(database: Database, embedder: Embedder, group: Mapping[Claim, _Prepared]) -> None:
+    """Write and complete documents in one transaction. Raises NotNow, ClaimLost."""
     with database.worker() as connection:
-        _lock(connection, claim.subject_id)
+        _lock(connection, [claim.subject_id for claim in group])
         try:
             require_active(connection, embedder.space)
         except SpaceChanged as changed:
             raise NotNow(str(changed)) from changed
-        _write(connection, embedder, claim.subject_id, prepared, claim.generation)
-        ledger.complete(
-            connection,
-            claim,
-            then=STAGES[Stage.EMBED].then,
-            fingerprint=f"{prepared.outcome}:{embedder.space.space_id}",
-        )
-    return prepared.outcome
+        prepared = {claim.subject_id: one for claim, one in group.items()}
+        _write(connection, embedder, prepared, next(iter(group)).generation)
+        for claim, one in group.items():
+            ledger.complete(
+                connection,
+                claim,
+                then=STAGES[Stage.EMBED].then,
+                fingerprint=f"{one.outcome}:{embedder.space.space_id}",
+            )
 
 
-def _lock(connection: Connection, document_id: int) -> None:
-    """Keep the walls of a document still until its vectors carry them."""
-    connection.execute("SELECT 1 FROM documents WHERE id = %s FOR NO KEY UPDATE", (document_id,))
+def _lock(connection: Connection, document_ids: Sequence[int]) -> None:
+    """Keep the walls of documents still until their vectors carry them."""
+    connection.execute(
+        "SELECT 1 FROM documents WHERE id = ANY (%s) ORDER BY id FOR NO KEY UPDATE",
+        (list(document_ids),),
+    )
 
 
 def _write(
     connection: Connection,
     embedder: Embedder,
-    document_id: int,
-    prepared: _Prepared,
+    prepared: Mapping[int, _Prepared],
     generation: int,
 ) -> None:
-    """Replace the vectors of a document in one space; walls come from its chunks.
+    """Replace the vectors of documents in one space; walls come from their chunks.
 
     Raises NotNow when the chunks are no longer those that were embedded.
     """
-    space_id = embedder.space.space_id
+    space_id, document_ids = embedder.space.space_id, list(prepared)
     connection.execute(
         f"DELETE FROM chunk_vectors v USING rag_chunks c WHERE v.space_id = %(space)s"
-        f" AND v.document_id = %(document)s AND c.id = v.chunk_id AND {_OF_GENERATION}".encode(),
-        {"space": space_id, "document": document_id, "generation": generation},
+        f" AND v.document_id = ANY (%(documents)s) AND c.id = v.chunk_id"
+        f" AND {_OF_GENERATION}".encode(),
+        {"space": space_id, "documents": document_ids, "generation": generation},
     )
-    if prepared.vectors is None or not prepared.windows:
+    made = [one for one in prepared.values() if one.windows and one.vectors is not None]
+    windows = [window for one in made for window in one.windows]
+    if not windows:
         return
     halfvec.stage(
         connection,
-        [window.chunk_id for window in prepared.windows],
-        [window.no for window in prepared.windows],
-        prepared.vectors,
+        [window.chunk_id for window in windows],
+        [window.no for window in windows],
+        np.concatenate([one.vectors for one in made if one.vectors is not None]),
     )
     written = connection.execute(
         f"""
@@ -237,11 +284,12 @@ def _write(
         SELECT %s, c.id, s.window_no, c.document_id, c.active, c.mandant_id, c.entity,
             c.project_code, c.level_rank, c.visible_from, c.restricted_until, c.persons, c.is_test,
             c.date_received, c.invoice_date, s.emb
-        FROM {halfvec.STAGED} s JOIN rag_chunks c ON c.id = s.row_id AND c.document_id = %s
+        FROM {halfvec.STAGED} s JOIN rag_chunks c
+          ON c.id = s.row_id AND c.document_id = ANY (%s)
         """.encode(),
-        (space_id, document_id),
+        (space_id, document_ids),
     ).rowcount
-    if written != len(prepared.windows):
+    if written != len(windows):
         raise NotNow("the chunks of this document were replaced meanwhile")
 
 
