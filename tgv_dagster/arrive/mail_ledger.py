@@ -158,7 +158,13 @@ def one_poller(database: Database) -> Iterator[bool]:
     """
     with connect(database.url, autocommit=True, role=WORKER_ROLE) as connection:
         row = connection.execute("SELECT pg_try_advisory_lock(%s)", (POLLER_LOCK,)).fetchone()
-        yield bool(row and row[0])
+        alone = bool(row and row[0])
+        try:
+            yield alone
+        finally:
+            # Closing alone would let the lock go a moment later, and the next call find it held.
+            if alone and not connection.broken:
+                connection.execute("SELECT pg_advisory_unlock(%s)", (POLLER_LOCK,))
 
 
 def seconds_until_due(connection: Connection, *, distance: float) -> float:
@@ -256,19 +262,28 @@ def take_back(connection: Connection, account: str, folder: str) -> int:
     ).rowcount
 
 
-def give_back(connection: Connection, claims: Iterable[MailClaim]) -> None:
-    """Undo claims on which nothing was tried; no attempt is counted."""
-    ids = [one.ledger_id for one in claims]
-    connection.execute(
-        "DELETE FROM mail_ledger WHERE id = ANY (%s) AND outcome = 'claimed' AND attempt <= 1"
-        " AND raw_sha256 IS NULL",
-        (ids,),
-    )
-    connection.execute(
-        "UPDATE mail_ledger SET outcome = 'failed', attempt = attempt - 1, claimed_by = NULL,"
-        " lease_until = now(), updated_at = now() WHERE id = ANY (%s) AND outcome = 'claimed'",
-        (ids,),
-    )
+def give_back(connection: Connection, claims: Iterable[MailClaim]) -> tuple[MailClaim, ...]:
+    """Undo those of the claims that came to no end; no attempt is counted. Returns them."""
+    held = {one.ledger_id: one for one in claims}
+    rows = connection.execute(
+        """
+        WITH held AS (
+            SELECT l.id FROM mail_ledger l JOIN unnest(%s::bigint[], %s::text[]) AS c (id, worker)
+              ON c.id = l.id AND c.worker = l.claimed_by
+            WHERE l.outcome = 'claimed'
+        ), gone AS (
+            DELETE FROM mail_ledger l USING held
+            WHERE l.id = held.id AND l.attempt <= 1 AND l.raw_sha256 IS NULL
+        ), waiting AS (
+            UPDATE mail_ledger l SET outcome = 'failed', attempt = l.attempt - 1,
+                claimed_by = NULL, lease_until = now(), updated_at = now()
+            FROM held WHERE l.id = held.id AND l.attempt > 1
+        )
+        SELECT id FROM held ORDER BY id
+        """,
+        (list(held), [one.worker for one in held.values()]),
+    ).fetchall()
+    return tuple(held[row[0]] for row in rows)
 
 
 # --- ends of a claim ----------------------------------------------------------------------------

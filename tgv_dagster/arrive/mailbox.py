@@ -10,7 +10,9 @@ from __future__ import annotations
 import logging
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -67,7 +69,8 @@ POLL_SECONDS = 300.0
 CLAIMED_AT_ONCE = 25
 _FIRST_DAY = date(1970, 1, 1)
 LOST_IN_A_ROW = 3
-_IN_MEMORY = 4 << 20
+SAVERS = 4
+_IN_MEMORY = 1 << 20
 
 OpenSession = Callable[[], AbstractContextManager[Session]]
 
@@ -97,7 +100,12 @@ def _silent(_step: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MailboxParts:
-    """What the gate works with. `on_step` hears every step between two durable facts."""
+    """What the gate works with.
+
+    `savers` mails at most are made durable beside the one that is being fetched, so that their
+    disk waits are waited for together; no mail is in memory as a whole (MAIL-50). `on_step` hears
+    every step between two durable facts.
+    """
 
     database: Database
     blobs: BlobStore
@@ -105,6 +113,7 @@ class MailboxParts:
     account: str
     folder: str
     spool: Path
+    savers: int = SAVERS
     on_step: Callable[[str], None] = field(default=_silent)
 
 
@@ -265,10 +274,7 @@ def require_backfill(database: Database, *, limit: int) -> None:
 
 def _look(parts: MailboxParts, session: Session, since: date | None, *, everything: bool) -> Looked:
     seen = session.look()
-    if not everything:
-        found = seen.unseen
-    else:
-        found = session.search(_criterion(since))
+    found = session.search(_criterion(since)) if everything else seen.unseen
     place = MailPlace(parts.account, parts.folder, seen.uidvalidity)
     with parts.database.worker() as connection:
         wanted = mail_ledger.wanted(connection, place, found)
@@ -304,6 +310,14 @@ def _secure_all(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Spooled:
+    """A fetched mail in its spool; beyond `_IN_MEMORY` bytes that is a file on the disk."""
+
+    fetched: Fetched
+    source: BinaryIO
+
+
 class _Securing:
     """The mails of one call, one after the other."""
 
@@ -337,42 +351,66 @@ class _Securing:
             yield from self._chunk(claims)
 
     def _chunk(self, claims: tuple[MailClaim, ...]) -> Iterator[TakenMail]:
-        begun = 0
+        """Fetch one mail after the other while up to `savers` of those before are made durable.
+
+        What is written down already is no claim any more, so giving back the whole chunk undoes
+        exactly the rest.
+        """
         try:
-            for claimed in claims:
-                if self.stopped:
-                    break
-                taken = self._one(claimed)
-                begun += 1
-                yield taken
+            with ThreadPoolExecutor(self._parts.savers, thread_name_prefix="mail") as pool:
+                yield from self._pipelined(pool, claims)
         except MailClaimLost:
             self.stopped = "somebody else took over"
-            begun = len(claims)
         except Exception as fault:
-            # A fault of the installation hits every mail alike; this one was not at fault either.
-            self._undo(claims[begun:], fault)
+            # A fault of the installation hits every mail alike; none of these was at fault.
+            self._undo(claims, fault)
             raise
-        if begun < len(claims):
-            self._undo(claims[begun:], None)
+        if self.stopped:
+            self._undo(claims, None)
 
-    def _one(self, claimed: MailClaim) -> TakenMail:
+    def _pipelined(
+        self, pool: ThreadPoolExecutor, claims: tuple[MailClaim, ...]
+    ) -> Iterator[TakenMail]:
+        saving: deque[Future[TakenMail]] = deque()
+        for claimed in claims:
+            if self.stopped:
+                break
+            came = self._fetch(claimed)
+            if isinstance(came, TakenMail):
+                yield came
+            elif self._parts.savers == 1:
+                yield self._keep(claimed, came)
+            else:
+                saving.append(pool.submit(self._keep, claimed, came))
+            if len(saving) >= self._parts.savers:
+                yield saving.popleft().result()
+        while saving:
+            yield saving.popleft().result()
+
+    def _fetch(self, claimed: MailClaim) -> TakenMail | _Spooled:
         assert claimed.uid is not None
         if claimed.attempt > mail_ledger.MAX_ATTEMPTS:
             return self._park(claimed, "its worker ended too often before it was secured", b"")
-        with tempfile.SpooledTemporaryFile(
+        spool = tempfile.SpooledTemporaryFile(  # noqa: SIM115 - `_keep` closes it, in its thread
             max_size=_IN_MEMORY, dir=str(self._parts.spool)
-        ) as spool:
-            target: BinaryIO = spool  # pyright: ignore[reportAssignmentType] - typed as IO[bytes]
+        )
+        target: BinaryIO = spool  # pyright: ignore[reportAssignmentType] - typed as IO[bytes]
+        try:
+            fetched = self._session.fetch(claimed.uid, target)
+        except OSError as error:  # the spool's own: a full disk hits every mail alike
+            spool.close()
+            raise from_os_error(error, "spooling a mail") from error
+        self._parts.on_step("fetched")
+        if not fetched.complete:
+            spool.close()
+            return self._not_fetched(claimed, fetched)
+        self._lost = 0
+        return _Spooled(fetched, target)
+
+    def _keep(self, claimed: MailClaim, came: _Spooled) -> TakenMail:
+        with came.source:
             try:
-                fetched = self._session.fetch(claimed.uid, target)
-            except OSError as error:  # the spool's own: a full disk hits every mail alike
-                raise from_os_error(error, "spooling a mail") from error
-            self._parts.on_step("fetched")
-            if not fetched.complete:
-                return self._not_fetched(claimed, fetched)
-            self._lost = 0
-            try:
-                return self._save(claimed, fetched, target)
+                return self._save(claimed, came.fetched, came.source)
             except INSTALLATION_FAULTS:
                 raise
             except StoreError as error:
@@ -462,9 +500,9 @@ class _Securing:
         """
         try:
             with self._parts.database.worker() as connection:
-                mail_ledger.give_back(connection, claims)
+                given_back = mail_ledger.give_back(connection, claims)
                 if fault is not None:
-                    _tell_abort(connection, claims, fault)
+                    _tell_abort(connection, given_back, fault)
         except (DatabaseUnavailable, DatabaseFull) as error:
             logger.warning("claims stay until the next poll takes them back: %s", error)
 
