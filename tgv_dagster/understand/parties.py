@@ -516,7 +516,7 @@ def _extend_left(layout: Layout, start: int, end: int) -> Offsets | None:
             begin = position
         elif plain.lower() not in _CONNECTORS:
             break
-    if begin is not None:
+    if begin is not None and not _is_headline(layout, tokens, end):
         return begin, end
     headed = layout.line_of(start) <= 3 or _SENDER_LINE.search(
         layout.line_text(layout.line_of(start))
@@ -537,6 +537,20 @@ def _extend_right(layout: Layout, match: re.Match[str]) -> Offsets | None:
         return None
     name = _FOLLOWING.match(layout.text, match.end())
     return None if name is None else (match.start(), name.end())
+
+
+_TELLING = frozenset({"von", "für", "mit", "bei", "durch", "an", "par", "by", "from", "to", "da"})
+
+
+def _is_headline(layout: Layout, tokens: list[tuple[int, str]], end: int) -> bool:
+    """Whether a name fills one of the first lines: then all of its words belong to it."""
+    cell = layout.cell_at(end - 1)
+    if cell is None or cell.line > 3 or not tokens or len(tokens) > _NAME_LIMIT:
+        return False
+    first = tokens[0][1]
+    whole = tokens[0][0] == cell.start and end == cell.end and first[:1].isupper()
+    told = {token for _, token in tokens} & _TELLING
+    return whole and not told and not _is_label_word(first)
 
 
 _SHORT_LABELS = frozenset({"An", "Fa.", "M.", "Mme"})

@@ -554,7 +554,8 @@ def _due(candidates: list[_Candidate], gross: Decimal | None) -> Total | None:
     explained = gross is not None and (
         due.value == gross or any(abs(gross - abs(p) - due.value) <= _TOLERANCE for p in prepaid)
     )
-    return _total(due, 0.97 if explained else 0.75, "totals.due")
+    alone = gross is None
+    return _total(due, 0.97 if explained else 0.82 if alone else 0.75, "totals.due")
 
 
 def _currency(mentions: tuple[AmountMention, ...], candidates: list[_Candidate]) -> str | None:

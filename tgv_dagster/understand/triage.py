@@ -543,7 +543,10 @@ _BY_CODE, _BY_NAME, _BY_WORD = 0.95, 0.85, 0.6
 
 
 def _state_project(read: _Reading) -> choosing.Stated:
-    """The project by the note, else by its code or name in the text, within its entity."""
+    """The project by the note, else by its code or name in the text, within its entity.
+
+    Tables and contracts may name many projects; only a paper for one of them is asked about.
+    """
     entity_of = {p.project_code: p.entity_slug for p in read.vocabulary.projects}
     slug = read.entity.slug
     foreign = [code for code in read.intent.projects if slug not in (None, entity_of[code])]
@@ -565,6 +568,8 @@ def _state_project(read: _Reading) -> choosing.Stated:
     ranked = sorted(scored.items(), key=lambda item: -item[1][0])
     code, (confidence, place) = ranked[0]
     if len(ranked) > 1 and ranked[1][1][0] > confidence - 0.05:
+        if read.doc_type not in entity.TWO_SIDED:
+            return choosing.NOTHING
         choices = tuple(sorted(code for code, (value, _) in ranked if value > confidence - 0.05))
         reason = "several projects are named"
         return (), (OpenPoint(OpenPointKind.CONFLICT, Field.PROJECT_CODE, reason, choices),)
