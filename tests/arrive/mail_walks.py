@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 from dovecot import PASSWORD, USER, Dovecot
@@ -10,10 +11,13 @@ from pydantic import SecretStr
 
 from tgv_dagster import flow, mailing
 from tgv_dagster.arrive.mail_access import set_switch
+from tgv_dagster.arrive.mail_drop import drop_mails
 from tgv_dagster.arrive.mail_ledger import LAST_POLL
 from tgv_dagster.arrive.mailbox import MailboxParts, MailReport, poll
+from tgv_dagster.arrive.upload import Drop, DroppedFile
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.pull import BatchReport
+from tgv_dagster.store.scope import Scope
 
 Rows = list[tuple[Any, ...]]
 
@@ -120,3 +124,10 @@ def ledger_rows(installation: Installation) -> Rows:
 
 def events(installation: Installation, kind: str) -> int:
     return sql(installation, "SELECT count(*) FROM agent_events WHERE kind = %s", kind)[0][0]
+
+
+def secure(installation: Installation, raw: bytes) -> None:
+    """A mail as a drop secures it, without any mailbox."""
+    scope = Scope.for_principal(installation.database, "emil", source="test")
+    files = [DroppedFile("a.eml", io.BytesIO(raw))]
+    drop_mails(installation.database, installation.blobs, scope, Drop(), files)

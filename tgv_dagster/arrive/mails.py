@@ -23,6 +23,7 @@ from tgv_dagster.arrive.gates import (
     arrival_key,
 )
 from tgv_dagster.arrive.mime import split
+from tgv_dagster.arrive.mime_images import wants_case
 from tgv_dagster.arrive.mime_model import (
     CONTAINER_ROLES,
     DOCUMENT_ROLES,
@@ -39,6 +40,7 @@ from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.ledger import Claim
 from tgv_dagster.store.organisation import INTAKE_BUCKET, SERVICE_LOGIN
+from tgv_dagster.store.presence import worker_name
 from tgv_dagster.store.pull import BatchReport, pull
 from tgv_dagster.store.stages import Stage
 
@@ -57,10 +59,14 @@ RULE_HEADERS = frozenset(
 """Headers whose presence a routing rule may ask for."""
 
 
+PHOTO_REASON = "a photograph inside a mail: release it if it is a document, else dismiss it"
+
+
 class PartOutcome(StrEnum):
     """What became of one leaf; every leaf has exactly one (issue: no leaf in two classes)."""
 
     ARRIVED = "arrived"
+    ASKED = "asked"
     DISCARDED = "discarded"
     CONTAINER = "container"
     BODY = "body"
@@ -103,12 +109,20 @@ def split_mails(
             mail_arrival = load_mail(connection, claim.subject_id)
         with blobs.open(mail_arrival.bucket, mail_arrival.raw_key) as handle_:
             mail = split(handle_.read())
-        decided = decide_parts(mail)
+        with database.worker() as connection:
+            photos = _unknown_photos(connection, mail_arrival.sha256, mail)
+        decided = decide_parts(mail, photos)
         arrivals = [
             save_raw(database, blobs, part_arrival(mail_arrival, mail, leaf), _bytes(leaf))
             for leaf in mail.leaves
             if decided[leaf.path] is PartOutcome.ARRIVED
         ]
+        for leaf in mail.leaves:
+            if decided[leaf.path] is PartOutcome.ASKED:
+                photo = part_arrival(mail_arrival, mail, leaf)
+                saved = save_raw(database, blobs, photo, _bytes(leaf))
+                with database.worker() as connection:
+                    _ask_about_photo(connection, mail_arrival, saved.arrival_id)
         wants_body = not arrivals and bool(mail.body_text.strip())
         if wants_body:
             body = body_arrival(mail_arrival, mail)
@@ -154,9 +168,60 @@ def load_mail(connection: Connection, arrival_id: int) -> MailArrival:
     )
 
 
-def decide_parts(mail: Mail) -> dict[str, PartOutcome]:
-    """Outcome of every leaf by its role: what it is decides, never its disposition."""
-    return {leaf.path: _outcome_of(leaf) for leaf in mail.leaves}
+def decide_parts(mail: Mail, photos: frozenset[str] = frozenset()) -> dict[str, PartOutcome]:
+    """Outcome of every leaf by its role: what it is decides, never its disposition.
+
+    `photos` are paths of shown pictures that a person has to look at instead of a discard.
+    """
+    return {
+        leaf.path: PartOutcome.ASKED if leaf.path in photos else _outcome_of(leaf)
+        for leaf in mail.leaves
+    }
+
+
+def _unknown_photos(connection: Connection, eml_sha: str, mail: Mail) -> frozenset[str]:
+    """Shown pictures with a camera's marks whose bytes came in no other mail (a receipt mailed
+    from a phone); a picture that comes again and again is a logo."""
+    candidates = [
+        leaf for leaf in mail.leaves if wants_case(leaf, sent_before=False, readable_text=False)
+    ]
+    if not candidates:
+        return frozenset()
+    rows = connection.execute(
+        "SELECT DISTINCT part_sha FROM mail_parts WHERE part_sha = ANY (%s) AND eml_sha <> %s",
+        ([leaf.sha256 for leaf in candidates], eml_sha),
+    ).fetchall()
+    known = {row[0] for row in rows}
+    return frozenset(leaf.path for leaf in candidates if leaf.sha256 not in known)
+
+
+def _ask_about_photo(connection: Connection, mail: MailArrival, arrival_id: int) -> None:
+    """Park the picture as a case; released it goes the way of every document."""
+    claims = ledger.claim(
+        connection, Stage.EXTRACT, limit=1, worker=worker_name(), subjects=[arrival_id]
+    )
+    if not claims:  # asked before, by a run that ended before it could finish the mail
+        return
+    ledger.park(connection, claims[0], reason=PHOTO_REASON)
+    connection.execute(
+        "UPDATE arrivals SET outcome = %s, outcome_reason = %s WHERE id = %s",
+        (ArrivalOutcome.PARKED, PHOTO_REASON, arrival_id),
+    )
+    open_case(
+        connection,
+        NewCase(
+            kind=CaseKind.PARKED,
+            subject_kind=SubjectKind.ARRIVAL,
+            subject_key=str(arrival_id),
+            reason=PHOTO_REASON,
+            author=SERVICE_LOGIN,
+            mandant_id=mail.mandant_id,
+            entity=mail.entity_hint,
+            arrival_id=arrival_id,
+            evidence={"stage": Stage.EXTRACT, "attempt": 1, "gate": None},
+            is_test=mail.is_test,
+        ),
+    )
 
 
 def _outcome_of(leaf: Leaf) -> PartOutcome:
@@ -291,6 +356,7 @@ def _write_parts(
 def _reason(outcome: PartOutcome, leaf: Leaf) -> str:
     reasons = {
         PartOutcome.DISCARDED: "picture that the text of the mail shows, kept in the mail",
+        PartOutcome.ASKED: "photograph that the text of the mail shows; a person is asked",
         PartOutcome.CONTAINER: "taken apart; its contents stand as parts of their own",
         PartOutcome.KEPT_IN_MAIL: f"{leaf.role}, kept in the mail",
         PartOutcome.PARKED: f"{leaf.role}, cannot be opened here",
