@@ -253,7 +253,7 @@ def _mail_kind(text: str, facts: TypeFacts) -> TypeVerdict:
 
 
 _TITLE_LINE, _TITLE_START, _TITLE_NEAR, _TITLE_FAR = 6.0, 3.8, 1.6, 0.5
-_SECOND_TITLE = 1.0
+_TITLE_QUALIFIED, _SECOND_TITLE = 5.0, 1.0
 _BODY, _BODY_CAP = 1.0, 4.5
 _LETTER_BODY, _LETTER_CAP = 1.6, 3.2
 _NAME, _SUBJECT = 1.5, 1.2
@@ -384,7 +384,7 @@ def _title_value(folded: str, start: int, end: int, line_ends: list[int]) -> flo
         rest = ""
     at_start = not before or before.isdigit()
     if not rest and not at_start and _qualifies(before) and len(line) < _SHORT_LINE:
-        return _TITLE_START if number < _TOP_LINES else _TITLE_NEAR
+        return _TITLE_QUALIFIED if number < _TOP_LINES else _TITLE_NEAR
     if rest and folded[start:end] in _alone():
         return _TITLE_FAR
     if number < _HEAD_LINES and at_start and len(rest) <= _REST:
