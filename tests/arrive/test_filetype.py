@@ -57,6 +57,7 @@ CASES: list[tuple[bytes, str, Family, str]] = [
     (f"\ufeff<?xml version='1.0'?><!-- c -->{CII}".encode(), "a", Family.EINVOICE, "xml"),
     (f'<?xml version="1.0" encoding="UTF-16"?>{UBL}'.encode("utf-16"), "a", Family.EINVOICE, "xml"),
     (CAMT.encode(), "a.xml", Family.BANK, "application/xml"),
+    (b"<Document><BkToCstmrStmt/></Document>", "a", Family.BANK, "application/xml"),
     (b"<Order><Line>1</Line></Order>", "a.xml", Family.XML, "application/xml"),
     (b"<!-- x --><!DOCTYPE html><html><body>Hi</body></html>", "a", Family.TEXT, "text/html"),
     (b"<div>Hallo</div>", "a.txt", Family.TEXT, "text/html"),

@@ -7,6 +7,7 @@ import lzma
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asn1crypto import cms
@@ -16,7 +17,7 @@ from tgv_dagster.arrive.filetype import Family
 from tgv_dagster.understand.extraction import ArchiveLimits, Embedded, Status
 
 
-def _tar(*members: tuple[str, bytes | str], mode: str = "w") -> bytes:
+def _tar(*members: tuple[str, bytes | str], mode: Any = "w") -> bytes:
     """A TAR; a string as content makes a symbolic link to it."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode=mode) as archive:

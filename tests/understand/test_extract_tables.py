@@ -52,7 +52,8 @@ def test_sheets_are_pages_and_cells_show_as_a_reader_sees_them(tmp_path: Path):
 
 def test_one_far_cell_costs_no_memory(tmp_path: Path):
     book = openpyxl.Workbook()
-    book.active["A1"], book.active["XFD1048576"] = "Anfang", "Ende"
+    sheet = book.worksheets[0]
+    sheet["A1"], sheet["XFD1048576"] = "Anfang", "Ende"
     out = io.BytesIO()
     book.save(out)
 

@@ -390,6 +390,8 @@ def _markup(text: str) -> FileType | None:
     if local.lower() in _HTML_ROOTS and not prefix:
         return FileType("text/html", Family.TEXT, f"HTML element {local.lower()}")
     found = _xml_kind(local, prefix, attributes)
+    if local == "Document" and re.search(r"<(?:\w+:)?BkToCstmr", text):
+        found = FileType("application/xml", Family.BANK, "bank to customer message")
     return found if declared or "xmlns" in attributes or _closes(text, root.group(0)) else None
 
 

@@ -82,7 +82,10 @@ class Adjustment:
 
 @dataclass(frozen=True, slots=True)
 class InvoiceLine:
-    """One position (BG-25); `net` is the line total without tax."""
+    """One position (BG-25); `net` is the line total without tax.
+
+    `parent` names the line it is a part of (extended profiles only): its net is in that line's.
+    """
 
     number: str = ""
     name: str = ""
@@ -95,6 +98,7 @@ class InvoiceLine:
     tax_category: str = ""
     tax_rate: Decimal | None = None
     note: str = ""
+    parent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

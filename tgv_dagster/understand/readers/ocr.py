@@ -59,7 +59,7 @@ class Recognised:
     """Words of one image: boxes (n, 4) in its pixels, confidences 0 to 1, line numbers.
 
     `turned` is by how many degrees clockwise the image had to be turned to be upright; the boxes
-    belong to the turned image.
+    belong to the turned image. `slope` is by how much the lines fall (y per x) in it.
     """
 
     words: list[str]
@@ -67,6 +67,7 @@ class Recognised:
     confidences: np.ndarray
     lines: np.ndarray
     turned: int = 0
+    slope: float = 0.0
     remark: str = ""
 
     @property
@@ -93,6 +94,7 @@ class Recognised:
             self.confidences[keep],
             self.lines[keep],
             self.turned,
+            self.slope,
             self.remark,
         )
 
@@ -109,7 +111,7 @@ class Recognised:
 
     def laid(self) -> Laid:
         """The words in reading order."""
-        boxes = _straightened(_line_heights(self.boxes, self.lines), self.lines)
+        boxes = _straightened(_line_heights(self.boxes, self.lines), self.slope)
         return lay_out(self.words, self.lines.tolist(), boxes.tolist())
 
     def quality(self, text: str) -> float:
@@ -135,16 +137,9 @@ def _line_heights(boxes: np.ndarray, lines: np.ndarray) -> np.ndarray:
     return even
 
 
-def _straightened(boxes: np.ndarray, lines: np.ndarray) -> np.ndarray:
+def _straightened(boxes: np.ndarray, slope: float) -> np.ndarray:
     """Undo the slant of the page, so that what stands in one row has one height."""
-    slopes: list[float] = []
-    for line in np.unique(lines):
-        here = boxes[lines == line]
-        reach = here[-1, 0] - here[0, 0]
-        if len(here) >= 3 and reach > 4 * (here[0, 3] - here[0, 1]):
-            slopes.append(float((here[-1, 3] - here[0, 3]) / reach))
-    slope = float(np.median(slopes)) if len(slopes) >= 3 else 0.0
-    if not 0.003 < abs(slope) < 0.3:
+    if not 0.003 < abs(slope) < 0.3 or not len(boxes):
         return boxes
     straight = boxes.copy()
     shift = slope * (boxes[:, 0] + boxes[:, 2]) / 2
@@ -286,9 +281,36 @@ class OcrSession:
         try:
             if not engine.Recognize(int(self.settings.page_ocr_seconds * 1000)):
                 raise ReaderError("OCR of a page was stopped by its time limit")
-            return _parse(engine.GetTSVText(0), turned)
+            found = _parse(engine.GetTSVText(0), turned)
+            slope, downwards = _direction(engine)
         finally:
             engine.Clear()
+        if downwards and not turned:
+            return _turned_up(found, gray.shape[1])
+        return replace(found, slope=slope)
+
+
+def _direction(engine) -> tuple[float, bool]:
+    """The usual slope of the blocks, and whether most text runs from top to bottom."""
+    import tesserocr
+
+    blocks = engine.GetIterator()
+    slopes: list[float] = []
+    downwards = 0
+    while blocks is not None:
+        _, writing, _, slope = blocks.Orientation()
+        slopes.append(slope)
+        downwards += writing == tesserocr.WritingDirection.TOP_TO_BOTTOM
+        if not blocks.Next(tesserocr.RIL.BLOCK):
+            break
+    return float(np.median(slopes or [0.0])), downwards > len(slopes) / 2
+
+
+def _turned_up(found: Recognised, width: int) -> Recognised:
+    """Tesseract reads a sheet that lies on its right side without turning it: turn the boxes."""
+    x0, y0, x1, y1 = found.boxes.T
+    boxes = np.stack((y0, width - x1, y1, width - x0), axis=1)
+    return replace(found, boxes=boxes, turned=270)
 
 
 def _set_image(engine, gray: np.ndarray, dpi: int) -> None:
@@ -339,7 +361,7 @@ def _enlarge(gray: np.ndarray, factor: int) -> np.ndarray:
 
 
 def _shrunk(look: Recognised, factor: int) -> Recognised:
-    return Recognised(look.words, look.boxes / factor, look.confidences, look.lines, look.turned)
+    return replace(look, boxes=look.boxes / factor)
 
 
 def is_photo(gray: np.ndarray) -> bool:
