@@ -18,6 +18,10 @@ DAY, WEEK, MONTH, YEAR = Unit.DAY, Unit.WEEK, Unit.MONTH, Unit.YEAR
         ("Kündigungsfrist: 3 Monate", Period(3, MONTH)),
         ("Die Kündigungsfrist beträgt sechs Wochen zum Quartalsende.", Period(6, WEEK)),
         ("Er kann mit einer Frist von vier Wochen gekündigt werden.", Period(4, WEEK)),
+        (
+            "sofern er nicht mit einer Frist von 6 Monaten gekündigt wird.\n5.3 Die fristlose Kündigung",
+            Period(6, MONTH),
+        ),
         ("wenn er nicht drei Monate vor dem Ablauf gekündigt wird", Period(3, MONTH)),
         (
             "s'opposer à la reconduction moyennant un préavis de quatre-vingt-dix (90) jours",

@@ -205,7 +205,7 @@ def _periods(folded: str) -> Iterator[tuple[Period, Offsets]]:
             yield Period(length, units[match["unit"]]), match.span()
 
 
-_SENTENCE = re.compile(r"[.;!?]\s+(?=[a-z(§])|\n\s*\n")
+_SENTENCE = re.compile(r"[.;!?]\s+(?=[a-zа-я(§]|[0-9]{1,2}[.)])|\n\s*\n")
 _REACH = 220
 
 
