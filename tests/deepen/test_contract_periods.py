@@ -19,7 +19,7 @@ DAY, WEEK, MONTH, YEAR = Unit.DAY, Unit.WEEK, Unit.MONTH, Unit.YEAR
         ("Die Kündigungsfrist beträgt sechs Wochen zum Quartalsende.", Period(6, WEEK)),
         ("Er kann mit einer Frist von vier Wochen gekündigt werden.", Period(4, WEEK)),
         (
-            "sofern er nicht mit einer Frist von 6 Monaten gekündigt wird.\n5.3 Die fristlose Kündigung",
+            "wenn er nicht mit einer Frist von 6 Monaten gekündigt wird.\n5.3 Fristlose Kündigung",
             Period(6, MONTH),
         ),
         ("wenn er nicht drei Monate vor dem Ablauf gekündigt wird", Period(3, MONTH)),
