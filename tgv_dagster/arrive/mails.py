@@ -8,10 +8,14 @@ how a mail gets here (mailbox, drop, folder) is the gate's business.
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from threading import Lock
 
 from tgv_dagster.arrive.gates import (
     ArrivalOutcome,
@@ -42,7 +46,7 @@ from tgv_dagster.store.ledger import Claim
 from tgv_dagster.store.organisation import INTAKE_BUCKET, SERVICE_LOGIN
 from tgv_dagster.store.presence import worker_name
 from tgv_dagster.store.pull import BatchReport, pull
-from tgv_dagster.store.stages import Stage
+from tgv_dagster.store.stages import LIVE, Stage
 
 RULE_HEADERS = frozenset(
     {
@@ -58,6 +62,11 @@ RULE_HEADERS = frozenset(
 )
 """Headers whose presence a routing rule may ask for."""
 
+
+LANES = 4
+FRESH_PER_LANE = 5
+LARGE_BYTES = 8 << 20
+"""A mail above this size is large."""
 
 PHOTO_REASON = "a photograph inside a mail: release it if it is a document, else dismiss it"
 
@@ -77,11 +86,12 @@ class PartOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MailArrival:
-    """A whole mail that was secured."""
+    """A whole mail that was secured; `size` in bytes."""
 
     arrival_id: int
     uid: str
     sha256: str
+    size: int
     bucket: str
     raw_key: str
     gate: GateKind
@@ -102,11 +112,20 @@ def split_mails(
     limit: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> BatchReport:
-    """Split pending whole mails; each mail is its own transaction chain."""
+    """Split pending whole mails; each mail is its own transaction chain.
+
+    With many of them fresh, several are worked on at once, so that their disk waits are waited
+    for together; of the large ones only one is in memory at any time.
+    """
+    large = Lock()
 
     def handle(claim: Claim) -> str:
         with database.worker() as connection:
             mail_arrival = load_mail(connection, claim.subject_id)
+        with large if mail_arrival.size > LARGE_BYTES else nullcontext():
+            return one(claim, mail_arrival)
+
+    def one(claim: Claim, mail_arrival: MailArrival) -> str:
         with blobs.open(mail_arrival.bucket, mail_arrival.raw_key) as handle_:
             mail = split(handle_.read())
         with database.worker() as connection:
@@ -134,15 +153,74 @@ def split_mails(
             ledger.complete(connection, claim)
         return "split" if arrivals else "nothing_to_do"
 
-    return pull(database, Stage.SPLIT, handle, limit=limit, progress=progress)
+    lanes = _lanes(database, limit)
+    if lanes == 1:
+        return pull(database, Stage.SPLIT, handle, limit=limit, progress=progress)
+    told = _Together(progress)
+    share = -(-limit // lanes)
+    with ThreadPoolExecutor(lanes, thread_name_prefix="split") as pool:
+        running = [
+            pool.submit(pull, database, Stage.SPLIT, handle, limit=share, progress=told.lane(lane))
+            for lane in range(lanes)
+        ]
+    return _sum_of([lane.result() for lane in running])
+
+
+class _Together:
+    """The progress of several lanes as one."""
+
+    def __init__(self, progress: Callable[[int, int], None] | None) -> None:
+        self._progress = progress
+        self._lanes: dict[int, tuple[int, int]] = {}
+        self._lock = Lock()
+
+    def lane(self, number: int) -> Callable[[int, int], None]:
+        """The progress callback of one lane."""
+
+        def seen(done: int, total: int) -> None:
+            with self._lock:
+                self._lanes[number] = (done, total)
+                if self._progress is not None:
+                    self._progress(
+                        sum(lane[0] for lane in self._lanes.values()),
+                        sum(lane[1] for lane in self._lanes.values()),
+                    )
+
+        return seen
+
+
+def _lanes(database: Database, limit: int) -> int:
+    """How many lanes; mails that were tried before without an end stay alone (store.ledger)."""
+    with database.worker() as connection:
+        row = connection.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM flow_ledger WHERE stage = %s AND generation = %s"
+            " AND state = 'pending' AND not_before <= now() AND attempt < %s LIMIT %s) fresh",
+            (Stage.SPLIT, LIVE, ledger.ALONE_FROM, limit),
+        ).fetchone()
+    assert row is not None
+    return LANES if row[0] >= LANES * FRESH_PER_LANE else 1
+
+
+def _sum_of(reports: Sequence[BatchReport]) -> BatchReport:
+    outcomes: Counter[str] = Counter()
+    for report in reports:
+        outcomes.update(report.outcomes)
+    return BatchReport(
+        stage=Stage.SPLIT,
+        claimed=sum(report.claimed for report in reports),
+        outcomes=dict(outcomes),
+        problems=tuple(problem for report in reports for problem in report.problems),
+        seconds=max(report.seconds for report in reports),
+        remaining=min(report.remaining for report in reports),
+    )
 
 
 def load_mail(connection: Connection, arrival_id: int) -> MailArrival:
     """The secured mail of an arrival."""
     row = connection.execute(
         """
-        SELECT a.id, a.uid::text, r.sha256, r.storage_bucket, r.raw_key, a.gate, a.received_at,
-            a.uploader, a.intent_text, m.slug, a.mandant_id, a.entity_hint, a.origin, a.is_test
+        SELECT a.id, a.uid::text, r.sha256, r.size, r.storage_bucket, r.raw_key, a.gate,
+            a.received_at, a.uploader, a.intent_text, m.slug, a.mandant_id, a.entity_hint, a.origin, a.is_test
         FROM arrivals a JOIN raw_items r ON r.id = a.raw_item_id
         LEFT JOIN mandanten m ON m.id = a.mandant_id
         WHERE a.id = %s
@@ -154,17 +232,18 @@ def load_mail(connection: Connection, arrival_id: int) -> MailArrival:
         arrival_id=row[0],
         uid=row[1],
         sha256=row[2],
-        bucket=row[3],
-        raw_key=row[4],
-        gate=GateKind(row[5]),
-        received_at=row[6],
-        uploader=row[7],
-        intent_text=row[8],
-        mandant=row[9],
-        mandant_id=row[10],
-        entity_hint=row[11],
-        origin=Origin.from_json(row[12]),
-        is_test=row[13],
+        size=row[3],
+        bucket=row[4],
+        raw_key=row[5],
+        gate=GateKind(row[6]),
+        received_at=row[7],
+        uploader=row[8],
+        intent_text=row[9],
+        mandant=row[10],
+        mandant_id=row[11],
+        entity_hint=row[12],
+        origin=Origin.from_json(row[13]),
+        is_test=row[14],
     )
 
 
