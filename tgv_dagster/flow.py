@@ -27,7 +27,7 @@ from tgv_dagster.know.chunking import cut_chunks
 from tgv_dagster.know.embedding import embed_chunks
 from tgv_dagster.know.wording import index_words
 from tgv_dagster.store import ledger
-from tgv_dagster.store.pull import BatchReport, Problem
+from tgv_dagster.store.pull import WAITING, BatchReport, Problem
 from tgv_dagster.store.stages import Room, Stage
 from tgv_dagster.understand.entering import enter_documents
 from tgv_dagster.understand.extracting import extract_texts
@@ -311,13 +311,24 @@ STEPS: tuple[Step, ...] = (
 
 
 def run_until_idle(installation: Installation, *, rounds: int = 1000) -> tuple[BatchReport, ...]:
-    """Run all steps until a round does nothing; the plain form that tests and repairs use."""
+    """Run all steps until a round does nothing; the plain form that tests and repairs use.
+
+    What only waits (a word index that somebody else writes) stays pending for the next run.
+    """
     reports: list[BatchReport] = []
     for _ in range(rounds):
         done = [step.run(installation, None) for step in STEPS]
         reports += done
         with installation.database.worker() as connection:
             due = ledger.any_due(connection)
-        if not due and not any(report.outcomes.get("taken") for report in done):
+        taken = any(report.outcomes.get(TakenStatus.TAKEN) for report in done)
+        if not taken and not (due and any(_moved(report) for report in done)):
             break
     return tuple(reports)
+
+
+def _moved(report: BatchReport) -> bool:
+    """Whether a batch did more than find out that its items have to wait."""
+    if report.stage is Stage.ARRIVE:
+        return bool(report.outcomes.get(TakenStatus.TAKEN))
+    return any(count for outcome, count in report.outcomes.items() if outcome != WAITING)

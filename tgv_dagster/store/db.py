@@ -85,10 +85,11 @@ def connect(url: str, *, autocommit: bool = False, role: str | None = None) -> C
 class Database:
     """The product's database as three doors: `owner`, `worker`, `reading`."""
 
-    def __init__(self, url: str, *, pool_size: int = 8) -> None:
+    def __init__(self, url: str, *, pool_size: int = 8, patience: float = 30.0) -> None:
+        """`patience`: seconds to wait for a server that restarts before it counts as gone."""
         self.url = url
-        self._worker = _pool(url, WORKER_ROLE, pool_size)
-        self._reader = _pool(url, APP_ROLE, pool_size)
+        self._worker = _pool(url, WORKER_ROLE, pool_size, patience)
+        self._reader = _pool(url, APP_ROLE, pool_size, patience)
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
@@ -140,13 +141,15 @@ def rows_as_dicts(connection: Connection) -> psycopg.Cursor[dict[str, Any]]:
     return connection.cursor(row_factory=dict_row)
 
 
-def _pool(url: str, role: str, size: int) -> ConnectionPool[Connection]:
+def _pool(url: str, role: str, size: int, patience: float) -> ConnectionPool[Connection]:
     return ConnectionPool(
         url,
         min_size=0,
         max_size=size,
         open=True,
-        timeout=30,
+        timeout=patience,
+        # Without it the pool tries ever more rarely, and notices a returned server minutes late.
+        reconnect_timeout=patience,
         check=ConnectionPool.check_connection,
         kwargs={"options": f"-c role={role} -c timezone=UTC", "prepare_threshold": None},
     )
