@@ -220,7 +220,8 @@ def load_mail(connection: Connection, arrival_id: int) -> MailArrival:
     row = connection.execute(
         """
         SELECT a.id, a.uid::text, r.sha256, r.size, r.storage_bucket, r.raw_key, a.gate,
-            a.received_at, a.uploader, a.intent_text, m.slug, a.mandant_id, a.entity_hint, a.origin, a.is_test
+            a.received_at, a.uploader, a.intent_text, m.slug, a.mandant_id, a.entity_hint,
+            a.origin, a.is_test
         FROM arrivals a JOIN raw_items r ON r.id = a.raw_item_id
         LEFT JOIN mandanten m ON m.id = a.mandant_id
         WHERE a.id = %s
