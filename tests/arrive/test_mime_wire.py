@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import quopri
+import binascii
 
 import pytest
 from hypothesis import given, settings
@@ -71,7 +71,7 @@ class TestQuotedPrintable:
     @settings(max_examples=200, deadline=None)
     @given(st.binary(max_size=200))
     def test_what_was_encoded_comes_back(self, content: bytes):
-        encoded = quopri.encodestring(content, quotetabs=True)
+        encoded = binascii.b2a_qp(content, quotetabs=True, istext=False)
         assert undo_transfer(encoded, b"Quoted-Printable").content == content
 
     def test_space_added_behind_a_soft_line_break_is_no_matter(self):

@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 import schemathesis
 from arrive.dovecot import PASSWORD, USER, Dovecot, running_dovecot
+from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.core.result import Ok
 from web_builders import Service, fresh_database, opened, serving
+
+from tgv_dagster.web import mail
 
 POLL = "/api/skills/mail-intake/poll"
 BACKFILL = "/api/skills/mail-intake/backfill"
@@ -101,6 +104,11 @@ CALLS = (
     Call(MARK, {"json": {}}, 422, 422, OWNER),
 )
 SWITCHES = (None, "true", "false", "True", "1", "")
+
+
+def test_every_route_of_the_mailbox_stands_in_the_table() -> None:
+    routes = {route.path for route in mail.router.routes if isinstance(route, APIRoute)}
+    assert routes == {call.path for call in CALLS}
 
 
 @pytest.mark.parametrize("login", [None, "vera", "emil", "anna", "chef"])
