@@ -42,6 +42,7 @@ check: .venv/.test  ## ruff, pyright, import directions, lock, links of the docs
 	@$(BIN)/pyright
 	@$(BIN)/lint-imports
 	@$(BIN)/python scripts/check_lock.py
+	@$(BIN)/python scripts/audit_page.py --check
 	@$(BIN)/python scripts/check_docs.py
 
 lock: .venv/.test  ## write both lock files anew from pyproject.toml
