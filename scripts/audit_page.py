@@ -16,8 +16,8 @@ HEAD = """\
 
 Generated from `tgv_dagster/audit/register.py` by `scripts/audit_page.py`; change it there.
 
-A checkpoint is **green**, **red** or **unmeasured**. Unmeasured is the absence of a statement: it is
-never shown as green or red, and its reason says why nothing was measured. A measurement that is
+A checkpoint is **green**, **red** or **unmeasured**. Unmeasured is the absence of a statement: it
+is never shown as green or red, and its reason says why nothing was measured. A measurement that is
 older than its clock is unmeasured. A **gate** judges per item: an item that violates it is held,
 listed in `tgv parked list`, and the rest of the batch goes on; it stops what stands behind it only
 when something went around the guard. In Dagster green is a passed check, red a failed one, and an
