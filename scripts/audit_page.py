@@ -25,6 +25,8 @@ unmeasured one stays grey.
 
 The count of a checkpoint starts on the day it was first measured; `tgv status` and
 `GET /api/audit/checkpoints` show that day, the last measurement and the figures.
+
+![A gate that something went around, as the Dagster UI shows it](images/failed-gate.png)
 """
 
 
