@@ -132,6 +132,17 @@ def test_trash_takes_a_document_out_of_both_ways_and_restore_brings_it_back_with
     assert len(knowledge.embedder.asked) == asked
 
 
+def test_what_a_gate_held_is_held_again_after_the_trash(
+    knowledge: Knowledge, document: int
+) -> None:
+    knowledge.rows("UPDATE documents SET state = 'held', held_gate = 'raw_first',"
+                   " held_reason = 'missing' RETURNING 1")  # fmt: skip
+    assert act(knowledge, "trash", document, knowledge.scope()).complete
+    assert act(knowledge, "restore", document, knowledge.scope()).complete
+    assert knowledge.rows("SELECT state FROM documents") == [("held",)]
+    assert not findable(knowledge, document, "anna")
+
+
 def test_restoring_without_cached_vectors_says_what_is_pending(
     knowledge: Knowledge, document: int
 ) -> None:

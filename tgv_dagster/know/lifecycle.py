@@ -16,7 +16,7 @@ from typing import Any
 
 import psycopg
 
-from tgv_dagster.know.chunking import chunk_settings, cut_document
+from tgv_dagster.know.chunking import IndexFilter, chunk_settings, cut_document
 from tgv_dagster.know.embedding import embed_from_cache
 from tgv_dagster.know.wording import Followed, follow_now
 from tgv_dagster.know.words import WordIndex
@@ -172,10 +172,9 @@ def remove_document(
         _hold(connection, facts)
         if facts.state != "trashed":
             connection.execute(
-                "UPDATE documents SET state = 'trashed', index_filter = 'not_active',"
-                " held_gate = NULL, held_reason = NULL, version = version + 1, updated_at = now()"
-                " WHERE id = %s",
-                (document_id,),
+                "UPDATE documents SET state = 'trashed', index_filter = %s,"
+                " version = version + 1, updated_at = now() WHERE id = %s",
+                (IndexFilter.NOT_ACTIVE, document_id),
             )
             _tell(connection, scope, facts, "document.trashed", {"from": facts.state})
     return _outcome(database, words, document_id)
@@ -185,7 +184,7 @@ def restore_document(
     database: Database, words: WordIndex, scope: Scope, document_id: int
 ) -> LifecycleOutcome:
     """Take a document out of the trash; its chunks are cut anew and its vectors come from the
-    cache, else they are pending until the embed stage runs.
+    cache, else they are pending until the embed stage runs. What a gate held is held again.
 
     Raises ScopeError, DocumentNotFound, DocumentChanged.
     """
@@ -194,14 +193,18 @@ def restore_document(
         return _outcome(database, words, document_id)
     with database.worker() as connection:
         _hold(connection, facts)
-        connection.execute(
-            "UPDATE documents SET state = 'active', index_filter = NULL, version = version + 1,"
-            " updated_at = now() WHERE id = %s",
+        row = connection.execute(
+            "UPDATE documents SET version = version + 1, updated_at = now(),"
+            " state = CASE WHEN held_gate IS NULL THEN 'active' ELSE 'held' END"
+            " WHERE id = %s RETURNING state",
             (document_id,),
-        )
-        ledger.enqueue(connection, Stage.CHUNK, [document_id], again=True)
-        _tell(connection, scope, facts, "document.restored", {})
-    return _outcome(database, words, document_id, _cut_and_embed(database, document_id))
+        ).fetchone()
+        assert row is not None
+        if row[0] == "active":
+            ledger.enqueue(connection, Stage.CHUNK, [document_id], again=True)
+        _tell(connection, scope, facts, "document.restored", {"to": row[0]})
+    made = _cut_and_embed(database, document_id) if row[0] == "active" else None
+    return _outcome(database, words, document_id, made)
 
 
 def _cut_and_embed(database: Database, document_id: int) -> Followed:
