@@ -204,7 +204,7 @@ class FolderGate:
         for candidate in young:
             (short if _end_is_present(candidate) else long).append(candidate)
         whole = self._settings.stable_seconds
-        return [(whole / 5, short), (whole, long)]
+        return [(rest, group) for rest, group in ((whole / 5, short), (whole, long)) if group]
 
     def _take_one(self, candidate: Candidate, now: float) -> Taken:
         name = candidate.relative
