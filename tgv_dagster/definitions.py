@@ -25,6 +25,7 @@ from assets import (
     understand,
 )
 from checks import factory
+from resources.console_log import console_logger
 from resources.door import Door
 from sensors import failures, folder, mail, pending
 from tgv_dagster.flow import STEPS, Step
@@ -66,6 +67,7 @@ def build_definitions(overrides: Overrides | None = None) -> dg.Definitions:
         schedules=[*jobs.schedules(daily_flow, audit_job), *mail_jobs.SCHEDULES],
         sensors=[*folder.SENSORS, *mail.SENSORS, *pending.SENSORS, *failures.SENSORS],
         resources={"door": swapped.door or Door()},
+        loggers={"console": console_logger},
     )
 
 

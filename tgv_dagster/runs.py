@@ -36,7 +36,7 @@ from tgv_dagster.store import ledger
 from tgv_dagster.store.db import dagster_url, product_url
 from tgv_dagster.store.pull import BatchReport
 from tgv_dagster.store.stages import Stage
-from tgv_dagster.supervisor import Service
+from tgv_dagster.supervisor import Service, answers, supervise
 
 STORAGE_VARIABLE = "TGV_DAGSTER_STORAGE_URL"
 """Names the database of the instance; it may hold a password, so it never stands in a file."""
@@ -46,6 +46,9 @@ RESULTS_VARIABLE = "TGV_CELERY_RESULTS_URL"
 
 TICK_RETENTION = {"skipped": 2, "failure": 30, "success": 30, "started": 30}
 """Days that Dagster keeps the ticks of sensors and schedules; a sensor skips every few seconds."""
+
+_NOWHERE = "http://127.0.0.1:9/"
+"""Discard port of this machine, in place of the address that Dagster reports to."""
 
 MAX_PASSES = 200
 PROCESS_TAG = "tgv/process"
@@ -83,6 +86,7 @@ def ensure_instance(settings: Settings, launcher: Launcher = Launcher.WARM) -> P
     os.environ["DAGSTER_HOME"] = str(home)
     os.environ[STORAGE_VARIABLE] = storage
     celery = celery_settings(storage)
+    os.environ["DAGSTER_TELEMETRY_URL"] = _NOWHERE
     os.environ[BROKER_VARIABLE], os.environ[RESULTS_VARIABLE] = celery["broker"], celery["backend"]
     with _alone(home / ".instance.lock"):
         _write_if_changed(
@@ -94,24 +98,19 @@ def ensure_instance(settings: Settings, launcher: Launcher = Launcher.WARM) -> P
 
 def storage_url(conninfo: str) -> str:
     """The URL SQLAlchemy needs for a libpq connection string; the driver is named (§4)."""
-    parts = {name: str(value) for name, value in conninfo_to_dict(conninfo).items()}
-    host = parts.pop("host", "")
-    is_socket = host.startswith("/")
+    parts = {name: str(value) for name, value in conninfo_to_dict(conninfo).items() if value}
+    is_socket = parts.get("host", "").startswith("/")
+    place = {} if is_socket else {"host": parts.pop("host", None), "port": parts.pop("port", None)}
     url = URL.create(
         "postgresql+psycopg2",
         username=parts.pop("user", None),
         password=parts.pop("password", None),
-        host=None if is_socket else host or None,
-        port=int(parts.pop("port")) if parts.get("port") else None,
+        host=place.get("host"),
+        port=int(port) if (port := place.get("port")) else None,
         database=parts.pop("dbname", None),
+        query=parts,
     )
-    query = {name: value for name, value in parts.items() if value and name != "port"}
-    if is_socket:
-        query["host"] = host
-        if url.port is not None:
-            query["port"] = str(url.port)
-            url = url.set(port=None)
-    return url.set(query=query).render_as_string(hide_password=False)
+    return url.render_as_string(hide_password=False)
 
 
 def instance_settings(settings: Settings, launcher: Launcher) -> dict[str, Any]:
@@ -225,7 +224,7 @@ def ui_processes(settings: Settings, launcher: Launcher = Launcher.WARM) -> tupl
         (
             python, "-m", "dagster", "api", "grpc", "--host", "127.0.0.1", "--port",
             str(code_port), "--module-name", "tgv_dagster.definitions", "--location-name",
-            "tgv_dagster",
+            "tgv_dagster", "--log-level", "warning",
         ),
         port=code_port,
     )  # fmt: skip
@@ -241,13 +240,52 @@ def ui_processes(settings: Settings, launcher: Launcher = Launcher.WARM) -> tupl
         "webserver",
         (
             python, "-m", "dagster_webserver", "-h", "127.0.0.1", "-p", str(settings.ui_port),
-            "-w", str(workspace),
+            "-w", str(workspace), "--log-level", "warning", "--dagster-log-level", "warning",
         ),
         port=settings.ui_port,
     )  # fmt: skip
-    daemon = Service("daemon", (python, "-m", "dagster._daemon", "run", "-w", str(workspace)))
+    daemon = Service(
+        "daemon",
+        (
+            python,
+            "-m",
+            "dagster._daemon",
+            "run",
+            "-w",
+            str(workspace),
+            "--log-level",
+            "warning",
+        ),
+    )  # fmt: skip
     middle = (worker,) if launcher is Launcher.WARM else ()
     return (code_server, *middle, webserver, daemon)
+
+
+def logs_path(settings: Settings) -> Path:
+    """Where the processes of the UI write their logs.
+
+    Never `logs` below the home of the instance: what lies there, Dagster sends to its maker, even
+    with telemetry switched off.
+    """
+    return settings.home / "logs"
+
+
+def start_ui(
+    settings: Settings, *, on_ready: Callable[[], None], until: Callable[[], bool] = lambda: False
+) -> None:
+    """Run the UI until Ctrl-C: webserver, daemon with its sensors, worker, and the HTTP service.
+
+    The HTTP service is where the UI's links to documents lead; it is left out when something
+    answers on its port already. Raises what `ensure_instance` and `supervise` raise.
+    """
+    ensure_instance(settings)
+    with dg.DagsterInstance.get() as instance:
+        close_ghosts(instance, workers_gone=True)
+    services = ui_processes(settings)
+    if not answers(settings.http_port):
+        serve = (sys.executable, "-c", "from tgv_dagster.cli import main; main()", "serve")
+        services = (*services, Service("http", serve, settings.http_port))
+    supervise(services, logs_path(settings), on_ready=on_ready, until=until)
 
 
 def celery_settings(storage: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ product needs belongs to whoever calls `supervise`.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,7 +20,9 @@ from pathlib import Path
 START_SECONDS = 120.0
 STOP_SECONDS = 15.0
 LOG_BYTES = 5_000_000
-"""A log longer than this is put aside at the start; one former log is kept."""
+"""A log longer than this is put aside; one former log is kept."""
+_LOOK_SECONDS = 0.5
+_ROTATE_SECONDS = 60.0
 
 
 class PortBusy(RuntimeError):
@@ -60,15 +63,17 @@ def supervise(
     *,
     on_ready: Callable[[], None] = lambda: None,
     until: Callable[[], bool] = lambda: False,
+    stop_seconds: float = STOP_SECONDS,
 ) -> None:
     """Start the services, wait until those with a port answer, run until Ctrl-C or one ends.
 
     Each writes to `<logs>/<name>.log`, readable by its owner only. On the way out all are told to
-    stop and get `STOP_SECONDS` for it. `until` is asked twice a second and ends it, too. Raises
+    stop and get `stop_seconds` for it. `until` is asked twice a second and ends it, too. Raises
     PortBusy, ProcessEnded.
     """
     require_free([service.port for service in services if service.port is not None])
     logs.mkdir(parents=True, exist_ok=True)
+    put_long_logs_aside(logs)
     running: list[tuple[Service, subprocess.Popen[bytes]]] = []
     former = signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -76,14 +81,28 @@ def supervise(
             running.append((service, _start(service, logs)))
             _await(running, service, logs)
         on_ready()
+        rotated = time.monotonic()
         while not until():
             _require_alive(running, logs)
-            time.sleep(0.5)
+            if time.monotonic() - rotated > _ROTATE_SECONDS:
+                put_long_logs_aside(logs)
+                rotated = time.monotonic()
+            time.sleep(_LOOK_SECONDS)
     except KeyboardInterrupt:
         return
     finally:
         signal.signal(signal.SIGTERM, former)
-        _stop([process for _, process in running])
+        _stop([process for _, process in running], stop_seconds)
+
+
+def put_long_logs_aside(logs: Path) -> None:
+    """Copy each long log beside itself and empty it; who writes to it goes on at its new start."""
+    for path in logs.glob("*.log"):
+        if path.stat().st_size > LOG_BYTES:
+            aside = path.with_suffix(".log.1")
+            shutil.copyfile(path, aside)
+            aside.chmod(0o600)
+            os.truncate(path, 0)
 
 
 def _interrupt(_number: int, _frame: object) -> None:
@@ -92,9 +111,8 @@ def _interrupt(_number: int, _frame: object) -> None:
 
 def _start(service: Service, logs: Path) -> subprocess.Popen[bytes]:
     path = logs / f"{service.name}.log"
-    if path.exists() and path.stat().st_size > LOG_BYTES:
-        path.replace(path.with_suffix(".log.1"))
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.fchmod(descriptor, 0o600)
     try:
         # A session of its own: Ctrl-C reaches us alone, and we stop the rest in order.
         return subprocess.Popen(
@@ -115,7 +133,7 @@ def _await(
     if service.port is None:
         return
     deadline = time.monotonic() + START_SECONDS
-    while not _answers(service.port):
+    while not answers(service.port):
         _require_alive(running, logs)
         if time.monotonic() > deadline:
             raise ProcessEnded(
@@ -125,7 +143,8 @@ def _await(
         time.sleep(0.1)
 
 
-def _answers(port: int) -> bool:
+def answers(port: int) -> bool:
+    """Whether something listens on this loopback port."""
     with socket.socket() as probe:
         probe.settimeout(0.5)
         return probe.connect_ex(("127.0.0.1", port)) == 0
@@ -140,12 +159,12 @@ def _require_alive(running: Sequence[tuple[Service, subprocess.Popen[bytes]]], l
             )
 
 
-def _stop(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+def _stop(processes: Sequence[subprocess.Popen[bytes]], seconds: float) -> None:
     """Ask all to stop, last started first; after the grace whole process groups are killed."""
     for process in reversed(processes):
         with suppress(ProcessLookupError):
             process.send_signal(signal.SIGINT)
-    deadline = time.monotonic() + STOP_SECONDS
+    deadline = time.monotonic() + seconds
     for process in processes:
         with suppress(subprocess.TimeoutExpired):
             process.wait(max(0.1, deadline - time.monotonic()))

@@ -300,16 +300,13 @@ def doctor() -> None:
 
 def ui() -> None:
     """Start the Dagster UI, the daemon with its sensors and the worker, on this machine only."""
-    from tgv_dagster.runs import ensure_instance, ui_processes
-    from tgv_dagster.supervisor import supervise
+    from tgv_dagster.runs import start_ui
 
     with clear_errors():
         chosen = settings()
         Installation.open(chosen).close()
-        ensure_instance(chosen)
-        supervise(
-            ui_processes(chosen),
-            chosen.dagster_home / "logs",
+        start_ui(
+            chosen,
             on_ready=lambda: out.print(
                 f"Dagster UI: http://127.0.0.1:{chosen.ui_port} (Ctrl-C stops everything)"
             ),
