@@ -33,7 +33,7 @@ from tgv_dagster.arrive.mailbox import MailboxParts, backfill, poll
 from tgv_dagster.arrive.upload import Drop, DroppedFile
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.blobs import StoreFull, Verified
-from tgv_dagster.store.blobs.local import LocalBlobStore
+from tgv_dagster.store.blobs.local import LocalBlobStore, Step
 from tgv_dagster.store.db import Connection, Database, DatabaseUnavailable
 from tgv_dagster.store.scope import Scope
 
@@ -56,8 +56,9 @@ class Countdown:
     fault: Callable[[], BaseException]
     at: int | None = None
 
-    def __call__(self, _step: object = None) -> None:
-        if self.at is not None:
+    def __call__(self, step: object = None) -> None:
+        # After the temporary file is gone a put asks nothing more of the disk.
+        if self.at is not None and step is not Step.TEMP_REMOVED:
             self.at -= 1
             if self.at == 0:
                 self.at = None
