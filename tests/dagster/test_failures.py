@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import dagster as dg
-import pytest
 from audit_builders import bypass_the_gate, document, sql
 from surface_builders import Ran, definitions, run
 
@@ -13,13 +10,6 @@ from resources.door import Door
 from sensors.failures import check_failure_sensor, run_failure_sensor
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.pull import BatchReport
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    """A storage of Dagster for one test."""
-    with dg.DagsterInstance.ephemeral() as made:
-        yield made
 
 
 def _tick(sensor: dg.SensorDefinition, ran: Ran, installation: Installation) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import dagster as dg
-import pytest
 from audit_builders import bypass_the_gate, document, remove_bytes
 from dagster._core.storage.asset_check_execution_record import (
     AssetCheckExecutionResolvedStatus as Shown,
@@ -20,13 +18,6 @@ from tgv_dagster.installation import Installation
 from tgv_dagster.store.pull import BatchReport
 
 BEHIND = {"rag_chunks", "dispatched_documents"}
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    """A storage of Dagster for one test."""
-    with dg.DagsterInstance.ephemeral() as made:
-        yield made
 
 
 def _unmount_store(installation: Installation) -> None:

@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,24 +37,6 @@ from tgv_dagster.installation import Installation
 from tgv_dagster.runs import Launcher
 
 
-@pytest.fixture
-def home(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The instance of this installation, on the same server in a database of its own."""
-    for variable in (
-        "DAGSTER_HOME", "DAGSTER_TELEMETRY_URL", runs.STORAGE_VARIABLE, runs.BROKER_VARIABLE,
-        runs.RESULTS_VARIABLE,
-    ):  # fmt: skip
-        monkeypatch.setenv(variable, "restored after the test")
-    return runs.ensure_instance(installation.settings)
-
-
-@pytest.fixture
-def instance(home: Path) -> Iterator[dg.DagsterInstance]:
-    """That instance, open."""
-    with dg.DagsterInstance.get() as opened:
-        yield opened
-
-
 @pytest.mark.parametrize(
     ("conninfo", "url"),
     [
@@ -79,10 +60,10 @@ def test_the_storage_url_names_its_driver(conninfo: str, url: str) -> None:
 
 
 def test_the_instance_lives_on_the_products_server_in_its_own_database(
-    installation: Installation, instance: dg.DagsterInstance
+    installation: Installation, stored: dg.DagsterInstance
 ) -> None:
-    assert "Postgres" in type(instance.event_log_storage).__name__
-    assert instance.get_runs_count() == 0
+    assert "Postgres" in type(stored.event_log_storage).__name__
+    assert stored.get_runs_count() == 0
     with installation.database.worker() as connection:
         tables = connection.execute(
             "SELECT count(*) FROM pg_tables WHERE tablename IN ('runs', 'event_logs')"
@@ -98,9 +79,9 @@ def test_no_secret_stands_in_the_file_of_the_instance(home: Path) -> None:
     }
 
 
-def test_telemetry_is_off_and_output_of_steps_is_not_kept(instance: dg.DagsterInstance) -> None:
-    assert not instance.telemetry_enabled
-    assert type(instance.compute_log_manager).__name__ == "NoOpComputeLogManager"
+def test_telemetry_is_off_and_output_of_steps_is_not_kept(stored: dg.DagsterInstance) -> None:
+    assert not stored.telemetry_enabled
+    assert type(stored.compute_log_manager).__name__ == "NoOpComputeLogManager"
 
 
 def test_nothing_of_ours_lies_where_dagster_looks_for_files_to_send(
@@ -111,11 +92,11 @@ def test_nothing_of_ours_lies_where_dagster_looks_for_files_to_send(
     assert not (home / "logs").exists()
 
 
-def test_monitoring_and_retention_are_set(instance: dg.DagsterInstance) -> None:
-    assert instance.run_monitoring_enabled
-    assert instance.run_monitoring_max_runtime_seconds > 0
+def test_monitoring_and_retention_are_set(stored: dg.DagsterInstance) -> None:
+    assert stored.run_monitoring_enabled
+    assert stored.run_monitoring_max_runtime_seconds > 0
     for kind in (InstigatorType.SENSOR, InstigatorType.SCHEDULE):
-        kept = instance.get_tick_retention_settings(kind)
+        kept = stored.get_tick_retention_settings(kind)
         assert kept[TickStatus.SKIPPED] == 2
         assert kept[TickStatus.SUCCESS] == 30
 
@@ -147,14 +128,14 @@ def test_several_first_starts_at_once_make_one_instance(
 
 
 def test_a_walk_shows_progress_measures_everything_and_is_seen_in_dagster(
-    installation: Installation, instance: dg.DagsterInstance
+    installation: Installation, stored: dg.DagsterInstance
 ) -> None:
     seen: list[tuple[str, int, int]] = []
     result = runs.materialize_flow(installation, lambda *step: seen.append(step))
     assert result.went_through
     assert result.faults == ()
     assert {step for step, _, _ in seen} >= {"folder_arrivals", "documents", "word_index"}
-    assert [instance.get_run_by_id(run_id) is not None for run_id in result.run_ids] == [True, True]
+    assert [stored.get_run_by_id(run_id) is not None for run_id in result.run_ids] == [True, True]
     assert {step.name for step in result.steps if step.materialized} >= {"documents", "verdicts"}
     with installation.database.worker() as connection:
         entries = ledger.latest(connection)
@@ -186,9 +167,9 @@ def test_a_walk_that_stops_names_the_step_and_keeps_the_fault_for_the_console(
 # --- ghosts ------------------------------------------------------------------------------------
 
 
-def _going(instance: dg.DagsterInstance, **tags: str) -> str:
+def _going(stored: dg.DagsterInstance, **tags: str) -> str:
     made = create_run_for_test(
-        instance,
+        stored,
         status=DagsterRunStatus.STARTED,
         tags={name.replace("__", "/"): value for name, value in tags.items()},
     )
@@ -196,22 +177,22 @@ def _going(instance: dg.DagsterInstance, **tags: str) -> str:
 
 
 def test_a_run_whose_process_is_gone_is_closed_and_others_stay(
-    instance: dg.DagsterInstance,
+    stored: dg.DagsterInstance,
 ) -> None:
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     process.wait()
     host = socket.gethostname()
-    dead = _going(instance, tgv__process=f"{host}:{process.pid}:1")
-    used_again = _going(instance, tgv__process=f"{host}:{os.getpid()}:1")
-    alive = _going(instance, tgv__process=runs._this_process())
-    elsewhere = _going(instance, tgv__process=f"another-host:{process.pid}:1")
-    in_worker = _going(instance, **{DAGSTER_CELERY_TASK_ID_TAG.replace("/", "__"): "t"})
+    dead = _going(stored, tgv__process=f"{host}:{process.pid}:1")
+    used_again = _going(stored, tgv__process=f"{host}:{os.getpid()}:1")
+    alive = _going(stored, tgv__process=runs._this_process())
+    elsewhere = _going(stored, tgv__process=f"another-host:{process.pid}:1")
+    in_worker = _going(stored, **{DAGSTER_CELERY_TASK_ID_TAG.replace("/", "__"): "t"})
 
-    assert set(runs.close_ghosts(instance)) == {dead, used_again}
-    assert runs.close_ghosts(instance) == ()
-    assert runs.close_ghosts(instance, workers_gone=True) == (in_worker,)
+    assert set(runs.close_ghosts(stored)) == {dead, used_again}
+    assert runs.close_ghosts(stored) == ()
+    assert runs.close_ghosts(stored, workers_gone=True) == (in_worker,)
     for run_id in (alive, elsewhere):
-        found = instance.get_run_by_id(run_id)
+        found = stored.get_run_by_id(run_id)
         assert found is not None
         assert found.status is DagsterRunStatus.STARTED
 
@@ -220,29 +201,29 @@ def test_a_run_whose_process_is_gone_is_closed_and_others_stay(
 
 
 def test_old_runs_are_forgotten_and_what_the_ui_shows_stays(
-    installation: Installation, instance: dg.DagsterInstance
+    installation: Installation, stored: dg.DagsterInstance
 ) -> None:
     document(installation)
     found = definitions(installation)
-    first = run(found, "intake", instance).result.run_id
-    newest = run(found, "intake", instance).result.run_id
-    going = _going(instance)
+    first = run(found, "intake", stored).result.run_id
+    newest = run(found, "intake", stored).result.run_id
+    going = _going(stored)
     later = datetime.now(UTC) + timedelta(days=31)
 
-    assert runs.prune(instance, keep_days=30).runs == 0
-    assert runs.prune(instance, keep_days=30, now=later).runs == 1
-    assert instance.get_run_by_id(first) is None
-    assert list(instance.get_records_for_run(first).records) == []
-    assert instance.get_run_by_id(newest) is not None
-    assert instance.get_run_by_id(going) is not None
-    assert instance.get_latest_materialization_event(dg.AssetKey("rag_chunks")) is not None
+    assert runs.prune(stored, keep_days=30).runs == 0
+    assert runs.prune(stored, keep_days=30, now=later).runs == 1
+    assert stored.get_run_by_id(first) is None
+    assert list(stored.get_records_for_run(first).records) == []
+    assert stored.get_run_by_id(newest) is not None
+    assert stored.get_run_by_id(going) is not None
+    assert stored.get_latest_materialization_event(dg.AssetKey("rag_chunks")) is not None
 
 
-def test_old_ticks_are_purged_when_the_daemon_does_not(instance: dg.DagsterInstance) -> None:
-    state = _sensor_state(instance)
+def test_old_ticks_are_purged_when_the_daemon_does_not(stored: dg.DagsterInstance) -> None:
+    state = _sensor_state(stored)
     origin, selector = state.instigator_origin_id, state.selector_id
     for age in (1, 40):
-        instance.create_tick(
+        stored.create_tick(
             TickData(
                 instigator_origin_id=origin,
                 instigator_name="folder_sensor",
@@ -252,11 +233,11 @@ def test_old_ticks_are_purged_when_the_daemon_does_not(instance: dg.DagsterInsta
                 selector_id=selector,
             )
         )
-    runs.prune(instance, keep_days=30)
-    assert len(instance.get_ticks(origin, selector)) == 1
+    runs.prune(stored, keep_days=30)
+    assert len(stored.get_ticks(origin, selector)) == 1
 
 
-def _sensor_state(instance: dg.DagsterInstance) -> InstigatorState:
+def _sensor_state(stored: dg.DagsterInstance) -> InstigatorState:
     """A sensor that Dagster has ticked before."""
     repository = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tgv_dagster"), "repository")
     state = InstigatorState(
@@ -264,12 +245,12 @@ def _sensor_state(instance: dg.DagsterInstance) -> InstigatorState:
         InstigatorType.SENSOR,
         InstigatorStatus.STOPPED,
     )
-    instance.add_instigator_state(state)
+    stored.add_instigator_state(state)
     return state
 
 
 def test_spent_messages_of_the_worker_are_deleted(
-    installation: Installation, instance: dg.DagsterInstance
+    installation: Installation, stored: dg.DagsterInstance
 ) -> None:
     from kombu.connection import Connection
 
@@ -279,8 +260,8 @@ def test_spent_messages_of_the_worker_are_deleted(
         queue.get(timeout=5).ack()
         queue.put("waiting")
     later = datetime.now(UTC) + timedelta(days=31)
-    assert runs.prune(instance, keep_days=30).messages == 0
-    assert runs.prune(instance, keep_days=30, now=later).messages == 1
+    assert runs.prune(stored, keep_days=30).messages == 0
+    assert runs.prune(stored, keep_days=30, now=later).messages == 1
 
 
 # --- runs in the UI's processes ----------------------------------------------------------------
@@ -295,12 +276,12 @@ def test_starting_a_run_without_the_ui_names_the_remedy(installation: Installati
         runs.submit_job(settings, "audit")
 
 
-def test_a_run_can_be_waited_for(installation: Installation, instance: dg.DagsterInstance) -> None:
-    done = run(definitions(installation), "intake", instance).result.run_id
+def test_a_run_can_be_waited_for(installation: Installation, stored: dg.DagsterInstance) -> None:
+    done = run(definitions(installation), "intake", stored).result.run_id
     end = runs.wait_for(installation.settings, done, seconds=0)
     assert end.finished
     assert end.succeeded
-    going = runs.wait_for(installation.settings, _going(instance), seconds=0)
+    going = runs.wait_for(installation.settings, _going(stored), seconds=0)
     assert not going.finished
     with pytest.raises(KeyError):
         runs.wait_for(installation.settings, "no such run", seconds=0)

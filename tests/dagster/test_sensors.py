@@ -29,13 +29,6 @@ from tgv_dagster.store.db import Connection, Database
 FOLDER, PENDING = folder.SENSORS[0], pending.SENSORS[0]
 
 
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    """A storage of Dagster for one test."""
-    with dg.DagsterInstance.ephemeral() as made:
-        yield made
-
-
 class Ticking:
     """A sensor ticked by hand, its cursor kept from tick to tick."""
 
