@@ -141,6 +141,8 @@ def test_a_word_of_a_document_is_nowhere_in_dagster(
 
     product = strict.database.url
     assert {"arrivals", "documents", "extractions"} <= _places_of(CANARY, product)
-    assert _places_of(CANARY, dagster_url(strict.settings, product)) == set()
+    storage = dagster_url(strict.settings, product)
+    assert {"event_logs", "runs"} <= _places_of("folder_arrivals", storage)
+    assert _places_of(CANARY, storage) == set()
     assert _files_with(CANARY, home) == set()
     assert _files_with(CANARY, strict.settings.inbox_path / "processed") != set()
