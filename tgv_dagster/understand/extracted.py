@@ -87,8 +87,8 @@ class WordBoxes(Sequence[WordBox]):
     @classmethod
     def of(cls, spans: Iterable[Sequence[int]], boxes: Iterable[Sequence[float]]) -> "WordBoxes":
         """Pack spans (start, end) and as many boxes (x0, y0, x1, y1)."""
-        starts = array("i", chain.from_iterable(spans))
-        sides = array("f", chain.from_iterable(boxes))
+        starts = array("i", list(chain.from_iterable(spans)))
+        sides = array("f", list(chain.from_iterable(boxes)))
         if len(sides) != 2 * len(starts):
             raise ValueError("as many boxes as spans")
         return cls(starts.tobytes() + sides.tobytes())

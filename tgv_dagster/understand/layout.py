@@ -61,10 +61,10 @@ def lay_out(words: list[str], lines: Sequence[int], boxes: Sequence[Box]) -> Lai
     if not words:
         return Laid("", [], [])
     separators = _as_drawn(words, lines, boxes)
-    order = list(range(len(words)))
-    if separators is None:
-        order, separators = _rebuild(words, lines, boxes)
-    return _join(words, order, separators, boxes)
+    if separators is not None:
+        return _join(words, list(range(len(words))), separators, boxes)
+    order, separators = _rebuild(words, lines, boxes)
+    return _join([words[index] for index in order], order, separators, boxes)
 
 
 def _as_drawn(words: list[str], lines: Sequence[int], boxes: Sequence[Box]) -> list[int] | None:
@@ -74,25 +74,27 @@ def _as_drawn(words: list[str], lines: Sequence[int], boxes: Sequence[Box]) -> l
     """
     separators: list[int] = []
     beside = 0
-    before = start = boxes[0]
+    line = lines[0]
+    _, top, right, low = start = boxes[0]
     for index in range(1, len(boxes)):
-        box = boxes[index]
-        size = min(before[3] - before[1], box[3] - box[1])
-        if lines[index] == lines[index - 1]:
-            gap = box[0] - before[2]
-            if gap < -size or abs(_middle(box) - _middle(before)) > 0.7 * size:
+        x0, y0, x1, y1 = box = boxes[index]
+        high = y1 - y0
+        if lines[index] == line:
+            size = min(low - top, high)
+            gap = x0 - right
+            if gap < -size or abs(y0 + y1 - top - low) > 1.4 * size:
                 return None
             wide = gap > _WIDE_GAP * size
             separators.append(_GAP if wide else _BLANK)
             if wide and min(len(words[index]), len(words[index - 1])) >= _PROSE_CHARS:
                 beside += 1
         else:
-            least = min(start[3] - start[1], box[3] - box[1])
-            if _middle(box) - _middle(start) <= 0.5 * least:
+            line = lines[index]
+            if y0 + y1 - start[1] - start[3] <= min(start[3] - start[1], high):
                 return None
             separators.append(_LINE)
             start = box
-        before = box
+        top, right, low = y0, x1, y1
     return separators if beside < _PROSE_ROWS else None
 
 
@@ -100,33 +102,37 @@ def _middle(box: Box) -> float:
     return (box[1] + box[3]) / 2
 
 
-def _join(words: list[str], order: list[int], separators: list[int], boxes: Sequence[Box]) -> Laid:
-    ordered = [words[index] for index in order]
-    if any(word.endswith(HYPHEN) for word in ordered):
-        ordered = _unhyphened(ordered, order, separators)
+def _join(
+    ordered: list[str], order: list[int], separators: list[int], boxes: Sequence[Box]
+) -> Laid:
     _mark_paragraphs(order, separators, boxes)
     before = ["", *(_SEPARATORS[code] for code in separators)]
+    text = "".join(chain.from_iterable(zip(before, ordered, strict=True)))
+    if HYPHEN in text:
+        ordered = _unhyphened(ordered, order, separators)
+        before = ["", *(_SEPARATORS[code] for code in separators)]
+        text = "".join(chain.from_iterable(zip(before, ordered, strict=True)))
     at = 0
     spans: list[tuple[int, int]] = []
     for pad, word in zip(before, ordered, strict=True):
         start = at + len(pad)
         at = start + len(word)
         spans.append((start, at))
-    text = "".join(chain.from_iterable(zip(before, ordered, strict=True)))
     return Laid(text, spans, order)
 
 
 def _mark_paragraphs(order: list[int], separators: list[int], boxes: Sequence[Box]) -> None:
     """A line that keeps more distance than usual begins a paragraph."""
-    breaks = [place for place, code in enumerate(separators) if code == _LINE]
-    if len(breaks) < 3:
+    pitches: list[tuple[float, int]] = []
+    for place, code in enumerate(separators):
+        if code == _LINE:
+            above, below = boxes[order[place]], boxes[order[place + 1]]
+            pitches.append((abs(below[1] + below[3] - above[1] - above[3]), place))
+    if len(pitches) < 3:
         return
-    pitches = [
-        abs(_middle(boxes[order[place + 1]]) - _middle(boxes[order[place]])) for place in breaks
-    ]
-    usual = sorted(pitches)[len(pitches) // 2]
-    for place, pitch in zip(breaks, pitches, strict=True):
-        if pitch > 1.6 * usual:
+    least = 1.6 * sorted(pitches)[len(pitches) // 2][0]
+    for pitch, place in pitches:
+        if pitch > least:
             separators[place] = _PARAGRAPH
 
 
@@ -194,15 +200,38 @@ def _breaks(lines: Sequence[int], boxes: Sequence[Box], index: int) -> bool:
 
 
 def _rows(segments: list[_Segment]) -> list[_Row]:
-    """Put segments that stand beside each other into one row; rows from top to bottom."""
+    """Put segments that stand beside each other into one row; rows from top to bottom.
+
+    One sweep down the page does it where rows are level and apart; where two segments of a row
+    would lie upon each other, every segment is compared with its neighbours.
+    """
+    segments.sort(key=_MIDDLE)
+    rows: list[_Row] = []
+    top = low = 0.0
+    for segment in segments:
+        upper, lower = segment.left
+        if rows and min(low, lower) - max(top, upper) >= 0.5 * min(low - top, lower - upper):
+            rows[-1].append(segment)
+        else:
+            rows.append([segment])
+            top, low = upper, lower
+    for row in rows:
+        if len(row) > 1:
+            row.sort(key=_LEFT_EDGE)
+            right = row[0].x1
+            for segment in row[1:]:
+                if segment.x0 < right - 0.3 * (segment.left[1] - segment.left[0]):
+                    return _rows_compared(segments)
+                right = segment.x1
+    return rows
+
+
+def _rows_compared(segments: list[_Segment]) -> list[_Row]:
     rows: list[_Row] = []
     lows: list[float] = []
-    for segment in sorted(segments, key=_MIDDLE):
+    for segment in segments:
         (top, low), (end_top, end_low) = segment.left, segment.right
-        if end_top < top:
-            top = end_top
-        if end_low > low:
-            low = end_low
+        top, low = min(top, end_top), max(low, end_low)
         for place in range(len(rows) - 1, max(-1, len(rows) - 1 - _OPEN_ROWS), -1):
             if lows[place] > top and _fits(rows[place], segment):
                 rows[place].append(segment)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 GOOD = 0.6
 _FEW_WORDS = 12
 _SAMPLE = 90
+_PIECE = 400
 
 _BAD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff\ud800-\udfff]")
 _CID = re.compile(r"\(cid:\d+\)")
@@ -48,18 +49,20 @@ class _Tally:
 
 
 def score(text: str) -> float:
-    """Quality of one page of text; 0.0 for no visible text at all."""
-    tokens = text.lower().split()
+    """Quality of one page of text; 0.0 for no visible text at all. Long pages are sampled."""
+    tokens = _sampled(text).lower().split()
     solid = "".join(tokens)
     visible = len(solid)
     if not visible:
-        return 0.0
-    bad = 0 if solid.isprintable() else len(_BAD.findall(text))
-    if "(cid:" in solid:
-        bad += sum(map(len, _CID.findall(text)))
-    if bad > 0.01 * visible and bad > 2:
-        return max(0.0, 0.3 - bad / visible)
-    if _is_torn(tokens):
+        return 0.0 if not text.strip() else score(text.strip())
+    printable = text.replace("\r", "").replace("\n", "").isprintable()
+    if (not printable and _BAD.search(text)) or "(cid:" in solid:
+        bad = len(_BAD.findall(text)) + sum(map(len, _CID.findall(text)))
+        everything = sum(map(len, text.split()))
+        if bad > 0.01 * everything and bad > 2:
+            return max(0.0, 0.3 - bad / everything)
+    lengths = list(map(len, tokens))
+    if lengths.count(1) > max(4, 0.06 * len(tokens)) and _is_torn(tokens, lengths):
         return 0.3
     stops = sum(map(_STOP_WORDS.__contains__, tokens))
     if stops > max(5, 0.05 * len(tokens)) and visible > 3 * len(tokens):
@@ -70,15 +73,19 @@ def score(text: str) -> float:
     return round(_of_words(sample) * _calm("".join(sample)), 3)
 
 
-def _is_torn(tokens: list[str]) -> bool:
+def _sampled(text: str) -> str:
+    """The text, or its beginning and a piece of its middle: their fonts may differ."""
+    if len(text) <= 2 * _PIECE:
+        return text
+    middle = len(text) // 2
+    return text[:_PIECE] + text[middle : middle + _PIECE]
+
+
+def _is_torn(tokens: list[str], lengths: list[int]) -> bool:
     """Letters that stand alone without being words, more than enumerations explain."""
-    lengths = list(map(len, tokens))
-    if lengths.count(1) <= max(4, 0.06 * len(tokens)):
-        return False
     alone = [t for t, n in zip(tokens, lengths, strict=True) if n == 1 and t.isalpha()]
     odd = sum(token not in _ONE_LETTER_WORDS for token in alone)
-    words = sum(map(str.isalpha, tokens))
-    return odd > max(4, 0.1 * words)
+    return odd > max(4, 0.1 * sum(map(str.isalpha, tokens)))
 
 
 def _calm(solid: str) -> float:

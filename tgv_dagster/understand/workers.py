@@ -5,6 +5,7 @@ pipes. Not here: reading (`extraction`). Run as a module, this file is such a pr
 """
 
 import contextlib
+import gc
 import os
 import queue
 import resource
@@ -284,6 +285,9 @@ def _serve() -> None:
     _limit(start)
     from tgv_dagster.understand.extraction import extract
 
+    # Pages make many short-lived objects: searching them for cycles after every 700 costs much.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     while True:
         call = _CALLS.validate_json(calls.get())
         _renew_cpu(start.cpu_seconds)

@@ -37,6 +37,7 @@ from tgv_dagster.understand.text_quality import GOOD
 
 _VERSION = f"{ENGINE_VERSION} pdfium {pdfium.PDFIUM_INFO}"
 _FEW_CHARS = 25
+_FEW_OBJECTS = 150
 _GAP_SHARE = 0.22
 _PICTURE_SHARE = 0.06
 _INK_DPI = 60
@@ -263,7 +264,7 @@ def _unread_pictures(
     walk: _Walk, page: pdfium.PdfPage, place: pdf_layer.Placement, layer: pdf_layer.Layer
 ) -> _Region | None:
     """The region of large pictures in which the text layer has (nearly) no words."""
-    if not _leaves_room(place, layer.boxes) or not walk.document.has_pictures():
+    if not _leaves_room(place, layer.boxes) or not _may_show_pictures(walk, page):
         return None
     runs = np.array(layer.boxes)
     area = place.width * place.height
@@ -279,6 +280,11 @@ def _unread_pictures(
     x0, y0 = table[:, :2].min(axis=0).tolist()
     x1, y1 = table[:, 2:].max(axis=0).tolist()
     return x0, y0, x1, y1
+
+
+def _may_show_pictures(walk: _Walk, page: pdfium.PdfPage) -> bool:
+    """A few objects are looked through at once; before many, the file is asked for images."""
+    return raw.FPDFPage_CountObjects(page) < _FEW_OBJECTS or walk.document.has_pictures()
 
 
 def _covered(box: np.ndarray, runs: np.ndarray) -> float:

@@ -10,7 +10,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice, repeat
+from itertools import accumulate, repeat
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -31,7 +31,6 @@ _FORM_DEPTH = 4
 
 # PDFium joins a word over a line end with a mark instead of a line break.
 _RUN = re.compile(f"[^ \\t\\r\\n{HYPHEN}][^\\r\\n{HYPHEN}]*{HYPHEN}?")
-_WORD = re.compile(r"[^ \t]+")
 _FROM_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 # Annotations that carry text of their own: form fields, typewriter notes, stamps.
@@ -58,6 +57,7 @@ _box_of = _fast(raw.FPDFText_GetLooseCharBox, _INT, _ADR, _INT, _ADR)
 _text_of = _fast(raw.FPDFText_GetText, _INT, _ADR, _INT, _INT, _ADR)
 _count_of = _fast(raw.FPDFText_CountChars, _INT, _ADR)
 _char_of = _fast(raw.FPDFText_GetCharIndexFromTextIndex, _INT, _ADR, _INT)
+_is_made_up = _fast(raw.FPDFText_IsGenerated, _INT, _ADR, _INT)
 _angle_of = _fast(raw.FPDFText_GetCharAngle, ctypes.c_float, _ADR, _INT)
 _load_text = _fast(raw.FPDFText_LoadPage, _ADR, _ADR)
 _close_text = _fast(raw.FPDFText_ClosePage, None, _ADR)  # pyright: ignore[reportArgumentType]
@@ -141,15 +141,7 @@ def _address(pointer) -> int:
 
 def _read(handle: int, place: Placement) -> Layer:
     text, chars = _text(handle)
-    spans: list[tuple[int, int]] = []
-    runs: list[str] = []
-    for match in _RUN.finditer(text):
-        run = match.group().rstrip(" \t")
-        start = match.start()
-        if not run.strip():
-            continue
-        runs.append(run)
-        spans.append((start, start + len(run) - 1))
+    spans, runs = _drawn_lines(text)
     if not runs:
         return Layer([], [], [], [], 0.0)
     quality = score(text.replace(HYPHEN, "-") if HYPHEN in text else text)
@@ -160,14 +152,33 @@ def _read(handle: int, place: Placement) -> Layer:
         ends = chars.ends(spans, runs)
     lines: Sequence[int] = range(len(runs))
     gapped = _gapped(runs, ends)
-    if _set_in_columns(chars, text, spans, runs, ends):
+    if _set_in_columns(chars, spans, runs):
         gapped = sorted({*gapped, *_long(runs)})
     if gapped:
-        runs, ends, lines = _cut(chars, text, spans, runs, ends, gapped)
+        runs, ends, lines = _cut(chars, spans, runs, ends, gapped)
     boxes, turned = _boxes(ends, place, runs)
     if must_clean(text):
         runs = [_cleaned(run) for run in runs]
     return Layer(runs, lines, boxes, turned, quality)
+
+
+def _drawn_lines(text: str) -> tuple[list[tuple[int, int]], list[str]]:
+    """First and last character of each drawn line, and the line."""
+    spans: list[tuple[int, int]] = []
+    runs: list[str] = []
+    if HYPHEN in text:
+        found = ((match.start(), match.group()) for match in _RUN.finditer(text))
+    else:
+        lines = text.split("\r\n")
+        found = zip(accumulate((len(line) + 2 for line in lines), initial=0), lines, strict=False)
+    for start, line in found:
+        run = line.strip(" \t\r\n")
+        if not run or run.isspace():
+            continue
+        first = start if line[0] == run[0] else start + line.index(run[0])
+        spans.append((first, first + len(run) - 1))
+        runs.append(run)
+    return spans, runs
 
 
 def _cleaned(run: str) -> str:
@@ -189,16 +200,32 @@ class _Chars:
             wanted.append(first)
             # The mark of a joined word has no box of its own.
             wanted.append(last - 1 if run[-1] == HYPHEN and last > first else last)
-        if self.numbers is not None:
-            numbers = self.numbers
-            wanted = list(map(_char_of, repeat(self.handle), [numbers[i] for i in wanted]))
+        found = self._sides(wanted)
+        return list(zip(*(found[k::8] for k in range(8)), strict=True))
+
+    def boxes(self, places: list[int]) -> list[Box]:
+        """Left, top, right, bottom of single characters."""
+        found = self._sides(places)
+        return list(zip(*(found[k::4] for k in range(4)), strict=True))
+
+    def made_up(self, places: list[int]) -> list[int]:
+        """Which characters PDFium put in between; they are in no font and have no box."""
+        return list(map(_is_made_up, repeat(self.handle), self._numbered(places)))
+
+    def _numbered(self, places: list[int]) -> list[int]:
+        if self.numbers is None:
+            return places
+        return list(map(_char_of, repeat(self.handle), [self.numbers[i] for i in places]))
+
+    def _sides(self, places: list[int]) -> list[float]:
+        wanted = self._numbered(places)
         found: list[float] = []
         for at in range(0, len(wanted), _BATCH):
             part = wanted[at : at + _BATCH]
             ctypes.memset(_ADDRESS, 0, 16 * len(part))
             deque(map(_box_of, repeat(self.handle), part, _ADDRESSES), maxlen=0)
             found += _FLOATS[: 4 * len(part)]
-        return list(zip(*(found[k::8] for k in range(8)), strict=True))
+        return found
 
 
 def _text(handle: int) -> tuple[str, _Chars]:
@@ -232,7 +259,7 @@ def _unstacked(
             cut.append((first, last))
             continue
         places = [at for at in range(first, last + 1) if not text[at].isspace()]
-        boxes = chars.ends([(at, at) for at in places], ["x"] * len(places))
+        boxes = chars.boxes(places)
         begin = 0
         for at in range(1, len(places) + 1):
             if at < len(places):
@@ -258,70 +285,71 @@ def _long(runs: list[str]) -> list[int]:
     return [index for index, run in enumerate(runs) if len(run) >= _LONG_RUN]
 
 
-def _set_in_columns(
-    chars: _Chars,
-    text: str,
-    spans: list[tuple[int, int]],
-    runs: list[str],
-    ends: list[_Ends],
-) -> bool:
-    """Whether two columns drawn row by row were taken for one: a look at two long lines tells."""
+def _set_in_columns(chars: _Chars, spans: list[tuple[int, int]], runs: list[str]) -> bool:
+    """Whether two columns drawn row by row were taken for one: a look at a long line tells."""
     long = _long(runs)
     if len(long) < _COLUMN_LINES:
         return False
-    sample = [long[len(long) // 3], long[2 * len(long) // 3]]
-    pieces, _, _ = _cut(
-        chars,
-        text,
-        [spans[index] for index in sample],
-        [runs[index] for index in sample],
-        [ends[index] for index in sample],
-        [0, 1],
-    )
-    return len(pieces) > len(sample)
+    middle = long[len(long) // 2]
+    return bool(_gaps(chars, [(spans[middle][0], runs[middle])])[0])
 
 
 def _cut(
     chars: _Chars,
-    text: str,
     spans: list[tuple[int, int]],
     runs: list[str],
     ends: list[_Ends],
     gapped: list[int],
 ) -> tuple[list[str], list[_Ends], list[int]]:
     """Cut the gapped runs at wide gaps between their words; line numbers tell what was one."""
-    words = {
-        index: [(m.start(), m.end() - 1) for m in _WORD.finditer(text, first, last + 1)]
-        for index, (first, last) in ((index, spans[index]) for index in gapped)
-    }
-    listed = [word for index in gapped for word in words[index]]
-    placed = iter(chars.ends(listed, [text[a : b + 1] for a, b in listed]))
+    gaps = dict(zip(gapped, _gaps(chars, [(spans[i][0], runs[i]) for i in gapped]), strict=True))
     new_runs: list[str] = []
     new_ends: list[_Ends] = []
     lines: list[int] = []
     for index, run in enumerate(runs):
-        pieces = [(run, ends[index])]
-        if index in words:
-            pieces = _pieces(text, words[index], list(islice(placed, len(words[index]))))
-        for piece, end in pieces:
-            new_runs.append(piece)
-            new_ends.append(end)
+        begin, left = 0, ends[index][:4]
+        for at, before, after in gaps.get(index, ()):
+            new_runs.append(run[begin:at])
+            new_ends.append((*left, *before))
             lines.append(index)
+            begin, left = at + 1, after
+        new_runs.append(run[begin:])
+        new_ends.append((*left, *ends[index][4:]))
+        lines.append(index)
     return new_runs, new_ends, lines
 
 
-def _pieces(text: str, words: list[tuple[int, int]], boxes: list[_Ends]) -> list[tuple[str, _Ends]]:
-    found: list[tuple[str, _Ends]] = []
-    begin = 0
-    for at in range(1, len(words) + 1):
-        if at < len(words):
-            before, after = boxes[at - 1], boxes[at]
-            if after[0] - before[6] <= _GAP * min(before[1] - before[3], after[1] - after[3]):
-                continue
-        piece = text[words[begin][0] : words[at - 1][1] + 1]
-        found.append((piece, (*boxes[begin][:4], *boxes[at - 1][4:])))
-        begin = at
+def _gaps(chars: _Chars, runs: list[tuple[int, str]]) -> list[list[tuple[int, Box, Box]]]:
+    """Wide gaps of each run (its start in the text, and it): place of the blank, boxes around it.
+
+    Only blanks that PDFium made up between separately drawn pieces can be wide.
+    """
+    blanks = [
+        (number, start, at) for number, (start, run) in enumerate(runs) for at in _blanks(run)
+    ]
+    made = chars.made_up([start + at for _, start, at in blanks])
+    blanks = [blank for blank, is_made in zip(blanks, made, strict=True) if is_made]
+    around = chars.boxes(
+        [side for _, start, at in blanks for side in (start + at - 1, start + at + 1)]
+    )
+    found: list[list[tuple[int, Box, Box]]] = [[] for _ in runs]
+    for place, (number, _, at) in enumerate(blanks):
+        before, after = around[2 * place], around[2 * place + 1]
+        tall = min(before[1] - before[3], after[1] - after[3])
+        if after[0] - before[2] > _GAP * tall:
+            found[number].append((at, before, after))
     return found
+
+
+def _blanks(run: str) -> list[int]:
+    """Places of single blanks inside the run."""
+    places: list[int] = []
+    at = run.find(" ")
+    while at > 0:
+        if run[at - 1] != " " and run[at + 1] != " ":
+            places.append(at)
+        at = run.find(" ", at + 1)
+    return places
 
 
 def _boxes(ends: list[_Ends], place: Placement, runs: list[str]) -> tuple[list[Box], list[Box]]:

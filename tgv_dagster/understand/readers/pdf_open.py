@@ -26,6 +26,7 @@ from tgv_dagster.understand.extracted import (
 )
 
 _MOST_FILES = 500
+_SMALL_FILE = 2**20
 
 
 # The dictionary of a stream is never compressed; /ImageB, /ImageC and /ImageI are procedure sets.
@@ -42,6 +43,7 @@ class Opened:
     facts: Facts
     stack: contextlib.ExitStack
     pictures: bool | None = None
+    content: bytes | mmap.mmap | None = None
 
     def objects(self) -> pikepdf.Pdf | None:
         """The object level, or None when the file is too broken for it. Raises EncryptedError."""
@@ -51,24 +53,24 @@ class Opened:
         """Whether the document level speaks of embedded files (annotations are the pages' part)."""
         if raw.FPDFDoc_GetAttachmentCount(self.pdf) > 0:
             return True
-        with _bytes_of(self.source) as view:
-            return view.find(b"EmbeddedFile") >= 0
+        return self._bytes().find(b"EmbeddedFile") >= 0
 
     def has_pictures(self) -> bool:
-        """Whether any raster image stands in the file; asked once, when a page leaves room."""
+        """Whether any raster image stands in the file; looked up once."""
         if self.pictures is None:
-            with _bytes_of(self.source) as view:
-                self.pictures = _IMAGE_MARK.search(view) is not None
+            self.pictures = _IMAGE_MARK.search(self._bytes()) is not None
         return self.pictures
 
-
-@contextlib.contextmanager
-def _bytes_of(source: Path) -> Iterator[mmap.mmap]:
-    with (
-        source.open("rb") as stream,
-        mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as view,
-    ):
-        yield view
+    def _bytes(self) -> bytes | mmap.mmap:
+        """The file as it is: small ones in memory, large ones mapped."""
+        if self.content is None:
+            with self.source.open("rb") as stream:
+                content = stream.read(_SMALL_FILE)
+                if len(content) == _SMALL_FILE:
+                    view = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+                    content = self.stack.enter_context(view)
+            self.content = content
+        return self.content
 
 
 @contextlib.contextmanager
