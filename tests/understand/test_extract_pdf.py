@@ -282,6 +282,22 @@ def test_form_fields_and_notes_are_part_of_the_page(tmp_path: Path):
     assert "Erika Mustermann" in text and "Antrag auf Erstattung" in text
 
 
+def test_the_data_of_an_xfa_form_is_read(tmp_path: Path):
+    """Its drawn page only asks for another viewer."""
+    out = io.BytesIO()
+    with pikepdf.open(io.BytesIO(text_pdf(["Please wait..."]))) as pdf:
+        xml = b"<d:datasets xmlns:d='u'><Antrag><IBAN>DE1</IBAN></Antrag></d:datasets>"
+        data = pikepdf.Stream(pdf, xml)
+        pdf.Root.AcroForm = pikepdf.Dictionary(
+            Fields=[], XFA=pikepdf.Array([pikepdf.String("datasets"), pdf.make_indirect(data)])
+        )
+        pdf.save(out)
+
+    found = read(written(tmp_path / "a.pdf", out.getvalue()))
+
+    assert found.pages[-1].text == "IBAN: DE1" and found.pages[-1].method is Method.NATIVE
+
+
 def test_embedded_files_are_kept_under_their_hash(tmp_path: Path):
     pdf = with_attachments(text_pdf(LETTER), {"../../etc/passwd": b"a;b\n1;2\n", "b.txt": b"Hallo"})
     folder = tmp_path / "inner"

@@ -13,6 +13,7 @@ import numpy as np
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
+from tgv_dagster.arrive.decoding import clean_text
 from tgv_dagster.arrive.filetype import Family, FileType
 from tgv_dagster.understand.einvoice_model import EInvoice
 from tgv_dagster.understand.extracted import (
@@ -30,7 +31,7 @@ from tgv_dagster.understand.extracted import (
     WordBoxes,
 )
 from tgv_dagster.understand.layout import lay_out
-from tgv_dagster.understand.readers import einvoice, pdf_layer, pdf_open
+from tgv_dagster.understand.readers import einvoice, pdf_layer, pdf_open, xml_tree
 from tgv_dagster.understand.readers.embedding import keep, refused
 from tgv_dagster.understand.readers.ocr import OcrSession, Recognised
 from tgv_dagster.understand.text_quality import GOOD
@@ -45,6 +46,7 @@ _INK_SHARE = 0.0003
 _COVERED_SHARE = 0.025
 _SURE_WORD = 0.55
 _EINVOICE_BYTES = 20 * 2**20
+_XFA_BYTES = 20 * 2**20
 
 
 @dataclass(slots=True)
@@ -68,6 +70,8 @@ def read(source: Path, file_type: FileType, settings: ExtractionSettings) -> Ext
         session = OcrSession(settings)
         walk = _Walk(document, settings, session, deadline)
         stopped = _walk(walk)
+        if pdf_open.is_xfa(document.pdf):
+            walk.pages += _form_page(document, len(walk.pages) + 1)
         embedded: tuple[Embedded, ...] = ()
         invoice, note = None, ""
         if walk.with_files or document.may_embed_files():
@@ -99,6 +103,20 @@ def _walk(walk: _Walk) -> str:
         walk.chars += len(page.text)
         walk.pages.append(page)
     return ""
+
+
+def _form_page(document: pdf_open.Opened, number: int) -> list[PageText]:
+    """The data of an XFA form as a page of its own: the drawn pages only ask for a viewer."""
+    objects = document.objects()
+    raw_data = pdf_open.xfa_data(objects, _XFA_BYTES) if objects is not None else None
+    if raw_data is None:
+        return [PageText(number, "", Method.UNREAD, note="the data of the XFA form is not reached")]
+    try:
+        root, _ = xml_tree.parse(raw_data)
+    except ReaderError as error:
+        return [PageText(number, "", Method.UNREAD, note=f"XFA form: {error}")]
+    text = clean_text("\n".join(xml_tree.leaves(root)))
+    return [PageText(number, text, Method.NATIVE, 1.0 if text else None, title="form data")]
 
 
 def _outcome(walk: _Walk, stopped: str, *, repaired: bool, source: Path) -> tuple[Status, str]:

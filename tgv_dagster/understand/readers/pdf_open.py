@@ -182,6 +182,23 @@ def _get(holder, key: str):
         return None
 
 
+def is_xfa(pdf: pdfium.PdfDocument) -> bool:
+    """Whether the document is a form whose content stands in XML and not on its pages."""
+    return raw.FPDF_GetFormType(pdf) in (raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND)
+
+
+def xfa_data(objects: pikepdf.Pdf, most_bytes: int) -> bytes | None:
+    """The filled-in data of an XFA form: the packet `datasets`, or the whole form in one stream."""
+    parts = _get(_get(objects.Root, "/AcroForm"), "/XFA")
+    if isinstance(parts, pikepdf.Stream):
+        return _inflate(parts, most_bytes)
+    listed = list(_listed(parts, only_dictionaries=False))
+    for name, stream in zip(listed[::2], listed[1::2], strict=False):
+        if str(name) == "datasets" and isinstance(stream, pikepdf.Stream):
+            return _inflate(stream, most_bytes)
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class PdfFile:
     """A file inside the PDF; `data` is None when it was left out, and `reason` says why."""

@@ -5,7 +5,6 @@ fields mean (their own rooms).
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from tgv_dagster.arrive.decoding import clean_text, decode
@@ -21,7 +20,7 @@ from tgv_dagster.understand.extracted import (
     Status,
 )
 from tgv_dagster.understand.readers import einvoice
-from tgv_dagster.understand.readers.xml_tree import Element, local, parse
+from tgv_dagster.understand.readers.xml_tree import leaves, parse
 
 _MOST_BYTES = 64 * 2**20
 _HTML_CHARS = 8_000_000
@@ -82,17 +81,4 @@ def _tree(raw: bytes) -> Extraction:
     if len(raw) > _XML_BYTES:
         raise ReaderError(f"XML larger than {_XML_BYTES} bytes")
     root, remark = parse(raw)
-    return _text("\n".join(_leaves(root)), "XML", remark)
-
-
-def _leaves(root: Element) -> Iterator[str]:
-    """One line a leaf: its name and value, the names of its attributes with theirs."""
-    for node in root.iter():
-        told = [f"{key.rpartition('}')[2]}: {value}" for key, value in node.attrib.items()]
-        value = " ".join((node.text or "").split())
-        if value:
-            yield f"{local(node)}: {value}" + (f" ({'; '.join(told)})" if told else "")
-        elif told and not len(node):
-            yield f"{local(node)} ({'; '.join(told)})"
-        if tail := " ".join((node.tail or "").split()):
-            yield tail
+    return _text("\n".join(leaves(root)), "XML", remark)

@@ -81,3 +81,16 @@ def text(node: Element | None, path: str = "") -> str:
     """The text of a node, or of the first at `path`; blanks collapsed at both ends."""
     found = first(node, path) if path else node
     return (found.text or "").strip() if found is not None else ""
+
+
+def leaves(root: Element) -> Iterator[str]:
+    """One line a leaf: its name and value, the names of its attributes with theirs."""
+    for node in root.iter():
+        told = [f"{key.rpartition('}')[2]}: {value}" for key, value in node.attrib.items()]
+        value = " ".join((node.text or "").split())
+        if value:
+            yield f"{local(node)}: {value}" + (f" ({'; '.join(told)})" if told else "")
+        elif told and not len(node):
+            yield f"{local(node)} ({'; '.join(told)})"
+        if tail := " ".join((node.tail or "").split()):
+            yield tail
