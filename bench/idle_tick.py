@@ -24,7 +24,7 @@ from tgv_dagster.store.db import connect
 
 TICKS = 20
 FILES = 5_000
-_STATEMENT = re.compile(r"(?:statement|execute [^:]*): *(\w*)", re.IGNORECASE)
+_STATEMENT = re.compile(r"(?:statement|execute [^:]*):\s*(\w*)", re.IGNORECASE)
 _READS = frozenset({"select", "with"})
 _WRITES = frozenset({"insert", "update", "delete", "merge", "copy", "truncate", "create"})
 
