@@ -284,6 +284,16 @@ def test_an_office_file_behind_a_password(tmp_path: Path):
     assert "Gehaltsliste | 5000" in opened.text and opened.facts.password_index == 1
 
 
+def test_a_write_protected_workbook_opens_without_a_password(tmp_path: Path):
+    book = openpyxl.Workbook()
+    book.worksheets[0].append(["Preisliste"])
+    book.save(tmp_path / "plain")
+    with (tmp_path / "plain").open("rb") as source, (tmp_path / "locked").open("wb") as target:
+        OOXMLFile(source).encrypt("VelvetSweatshop", target)
+
+    assert "Preisliste" in read(tmp_path / "locked").text
+
+
 @pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
 def test_a_cut_package_fails_with_a_reason(share: float, tmp_path: Path):
     raw = _docx(_p("x" * 4000))

@@ -35,6 +35,8 @@ from tgv_dagster.understand.readers import (
 _FLAT_BYTES = 64 * 2**20
 _RTF_BYTES = 64 * 2**20
 _FEW_CHARS = 50
+# Write protection encrypts with a password that every program knows ([MS-OFFCRYPTO] 2.3.7.1).
+_PROTECTION = "VelvetSweatshop"
 _HEX_DATA = re.compile(rb"[0-9a-fA-F\r\n]{400,}")
 _BINARY_DATA = re.compile(rb"\\bin(\d{1,9}) ")
 
@@ -126,12 +128,13 @@ def _decrypted(source: Path, settings: ExtractionSettings) -> Extraction:
     """Decrypt with the first password that fits, and read the plain copy."""
     with tempfile.TemporaryDirectory(prefix="office-") as folder:
         plain = Path(folder) / "plain"
-        for index, password in enumerate(settings.passwords):
+        for index, password in enumerate((_PROTECTION, *settings.passwords)):
             if decrypt(source, plain, password):
                 found = _read_plain(plain, source.name, settings)
-                return replace(
-                    found, facts=replace(found.facts, encrypted=True, password_index=index)
+                facts = replace(
+                    found.facts, encrypted=True, password_index=index - 1 if index else None
                 )
+                return replace(found, facts=facts)
     if settings.passwords:
         raise EncryptedError("the document needs a password; none of the configured ones opens it")
     raise EncryptedError("the document needs a password and none is configured")
