@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from bad_files import permissions_count
-from conftest import database_on, import_test_organisation
 from flow_walks import Batch, batch, check_finished, check_now, letter, put, rows, walk
+from shared_builders import database_on, import_test_organisation
 
 from tgv_dagster import flow
 from tgv_dagster.installation import Installation

@@ -325,13 +325,19 @@ def _status_adds_up(installation: Installation) -> None:
 def check_finished(installation: Installation, files: Batch) -> None:
     """What holds when a walk came to its end: all of the above, and nothing is left to do."""
     check_now(installation, files)
-    inbox = installation.settings.inbox_path
-    left = [relative for relative in files if (inbox / relative).exists()]
-    assert not left, f"still in the inbox: {left}"
+    _everything_arrived(installation, files)
     for what, statement in _NOT_LEFT.items():
         must_be_empty(rows(installation, statement), what)
     with installation.database.worker() as connection:
         assert installation.words.count() == expected_count(connection)
+
+
+def _everything_arrived(installation: Installation, files: Batch) -> None:
+    paths = {path for (path,) in rows(installation, "SELECT origin->>'path' FROM arrivals")}
+    assert {name for name in files if not is_side_car(name)} <= paths
+    inbox = installation.settings.inbox_path
+    left = [name for name in files if (inbox / name).exists()]
+    assert not (left and installation.settings.move_taken), f"still in the inbox: {left}"
 
 
 _NOT_LEFT = {
