@@ -56,6 +56,8 @@ def mail(number: str, *attachments: tuple[str, bytes]) -> bytes:
     message.set_content(f"Guten Tag,\nwir liefern am Dienstag, Vorgang {number}.\nGruss Holzkontor")
     for name, content in attachments:
         message.add_attachment(content, "application", "octet-stream", filename=name)
+    if attachments:
+        message.set_boundary("grenze")
     return message.as_bytes()
 
 
@@ -64,7 +66,8 @@ def archive(**members: bytes) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as opened:
         for name, content in members.items():
-            opened.writestr(name.replace("__", "."), content)
+            entry = zipfile.ZipInfo(name.replace("__", "."))
+            opened.writestr(entry, content, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 
