@@ -29,3 +29,10 @@ def test_every_system_package_has_its_reason_in_the_docs() -> None:
     ]
     packages = [line for line in lines if line and not line.startswith("#")]
     assert [p for p in packages if p not in page and not p.startswith("tesseract-ocr-")] == []
+
+
+def test_no_test_imports_a_conftest() -> None:
+    """Several folders have one, so which of them `conftest` names depends on the run."""
+    importing = re.compile(r"^\s*(from conftest import|import conftest)", re.MULTILINE)
+    files = (ROOT / "tests").rglob("*.py")
+    assert [p.name for p in files if importing.search(p.read_text())] == []
