@@ -68,7 +68,10 @@ def _spec(asset: str, which: Checkpoint) -> dg.AssetCheckSpec:
         name=which.id,
         asset=asset,
         blocking=which.gate,
-        description=f"{which.statement.en} Limit: {which.limit.en}",
+        description=(
+            f"{which.statement.en} Limit: {which.limit.en} When it is not green: {which.remedy.en}"
+            " A skipped check is unmeasured; the asset `verdicts` says why."
+        ),
         metadata={
             "station": which.station.value,
             "severity": which.severity.value,

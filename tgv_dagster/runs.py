@@ -271,17 +271,21 @@ def logs_path(settings: Settings) -> Path:
 
 
 def start_ui(
-    settings: Settings, *, on_ready: Callable[[], None], until: Callable[[], bool] = lambda: False
+    settings: Settings,
+    *,
+    on_ready: Callable[[], None],
+    until: Callable[[], bool] = lambda: False,
+    launcher: Launcher = Launcher.WARM,
 ) -> None:
     """Run the UI until Ctrl-C: webserver, daemon with its sensors, worker, and the HTTP service.
 
     The HTTP service is where the UI's links to documents lead; it is left out when something
     answers on its port already. Raises what `ensure_instance` and `supervise` raise.
     """
-    ensure_instance(settings)
+    ensure_instance(settings, launcher)
     with dg.DagsterInstance.get() as instance:
         close_ghosts(instance, workers_gone=True)
-    services = ui_processes(settings)
+    services = ui_processes(settings, launcher)
     if not answers(settings.http_port):
         serve = (sys.executable, "-c", "from tgv_dagster.cli import main; main()", "serve")
         services = (*services, Service("http", serve, settings.http_port))

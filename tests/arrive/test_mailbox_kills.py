@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 from dovecot import Dovecot, running_dovecot
-from flow.flow_walks import fork_walk
+from flow_walks import fork_walk
 from mail_walks import a_minute_later, enter, invoice_mail, mail, on_dovecot, poll_now, sql, stamp
 
 from tgv_dagster import flow, mailing

@@ -15,13 +15,17 @@ import pytest
 from audit_builders import bypass_the_gate, document
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service as ChromeService
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 from shared_builders import fresh_database, import_test_organisation
 
 from tgv_dagster import runs
+from tgv_dagster.flow import STEPS
 from tgv_dagster.installation import Installation
 from tgv_dagster.settings import Settings
+from tgv_dagster.store.stages import Room
 
 pytestmark = pytest.mark.ui
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,6 +51,21 @@ class Ui:
             lambda b: all(text in b.find_element(By.TAG_NAME, "body").text for text in texts)
         )
         time.sleep(3)  # the graph is laid out after its text is there
+
+    def says(self) -> str:
+        """The words of the page."""
+        return self.browser.find_element(By.TAG_NAME, "body").text
+
+    def press(self, *keys: str) -> None:
+        """Press keys together, as a person does."""
+        chord = ActionChains(self.browser)
+        for key in keys[:-1]:
+            chord = chord.key_down(key)
+        chord = chord.send_keys(keys[-1])
+        for key in keys[:-1]:
+            chord = chord.key_up(key)
+        chord.perform()
+        time.sleep(4)
 
     def picture(self, name: str) -> Path:
         """Save what is seen."""
@@ -111,17 +130,46 @@ def ui(server_url: str, template: str, tmp_path_factory: pytest.TempPathFactory)
 
 
 def test_the_lineage_shows_the_stages_as_groups(ui: Ui) -> None:
-    ui.see("/asset-groups", "arrive", "understand", "deepen", "know", "effect", "audit")
-    assert ui.picture("lineage.png").stat().st_size > 10_000
+    ui.see("/asset-groups", *map(str, Room))
+    assert ui.picture("lineage-groups.png").stat().st_size > 10_000
 
 
-def test_an_asset_shows_counts_and_no_text(ui: Ui) -> None:
-    ui.see("/assets/documents?view=overview", "documents")
-    text = ui.browser.find_element(By.TAG_NAME, "body").text
-    assert "understand" in text
+def test_the_lineage_shows_every_step_inside_its_stage(ui: Ui) -> None:
+    ui.see("/asset-groups", *map(str, Room))
+    ui.press(Keys.ALT, "e")
+    said = ui.says()
+    assert {step.name for step in STEPS if step.name not in said} == set()
+    assert ui.picture("lineage.png").stat().st_size < 300_000
+
+
+def test_an_asset_shows_counts_and_the_gate_that_stops_it(ui: Ui) -> None:
+    ui.see("/assets/documents?view=overview", "documents", "understand", "raw_first")
+    said = ui.says()
+    for word in ("outcomes", "taken", "waiting", "seconds", "team:tgv"):
+        assert word in said, word
     ui.picture("asset.png")
+
+
+def test_the_register_shows_every_checkpoint_with_its_state(ui: Ui) -> None:
+    ui.see("/assets/verdicts?view=overview", "verdicts", "register", "green", "unmeasured")
+    ui.picture("verdicts.png")
 
 
 def test_a_failed_gate_shows_its_reason(ui: Ui) -> None:
     ui.see("/assets/documents?view=checks&checkDetail=raw_first", "raw_first", "Failed")
+    said = ui.says()
+    assert "This is a blocking asset check" in said
+    assert "they came around the gate" in said
     ui.picture("failed-gate.png")
+
+
+def test_an_unmeasured_check_is_neither_failed_nor_passed(ui: Ui) -> None:
+    ui.see(
+        "/assets/raw_items?view=checks&checkDetail=backups_restorable",
+        "backups_restorable", "Skipped", "A skipped check is unmeasured",
+    )  # fmt: skip
+    result = ui.says().split("Latest execution", 1)[1]
+    assert "Skipped" in result
+    assert "Failed" not in result
+    assert "Succeeded" not in result
+    ui.picture("unmeasured.png")

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,13 @@ def _children(of: int) -> set[int]:
     }
 
 
+@pytest.fixture
+def readers() -> Callable[[], set[int]]:
+    """The reader processes this test started; those of earlier tests' pools are not its own."""
+    earlier = _children(os.getpid())
+    return lambda: _children(os.getpid()) - earlier
+
+
 def _alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -36,35 +44,39 @@ def _alive(pid: int) -> bool:
         return False
 
 
-def test_a_process_is_used_again_and_its_answer_is_whole(tmp_path: Path):
+def test_a_process_is_used_again_and_its_answer_is_whole(
+    tmp_path: Path, readers: Callable[[], set[int]]
+):
     path = written(tmp_path / "a.pdf", text_pdf(LETTER))
     with ExtractionPool(workers=1) as pool:
         first = pool.extract(path, sniff_file(path))
-        processes = _children(os.getpid())
+        processes = readers()
         second = pool.extract(path, sniff_file(path))
 
         assert first == second and first.status is Status.COMPLETE
         assert first.pages[0].text.splitlines() == list(LETTER)
-        assert len(processes) == 1 and _children(os.getpid()) == processes
-    assert not _children(os.getpid())
+        assert len(processes) == 1 and readers() == processes
+    assert not readers()
 
 
-def test_a_process_is_renewed_after_its_calls(tmp_path: Path):
+def test_a_process_is_renewed_after_its_calls(tmp_path: Path, readers: Callable[[], set[int]]):
     path = written(tmp_path / "a.txt", b"Hallo")
     with ExtractionPool(workers=1, limits=Limits(calls=2)) as pool:
         seen = set()
         for _ in range(3):
             assert pool.extract(path, sniff_file(path)).text == "Hallo"
-            seen |= _children(os.getpid())
+            seen |= readers()
     assert len(seen) == 2
 
 
-def test_a_process_that_dies_is_a_failed_attempt_and_the_next_file_is_read(tmp_path: Path):
+def test_a_process_that_dies_is_a_failed_attempt_and_the_next_file_is_read(
+    tmp_path: Path, readers: Callable[[], set[int]]
+):
     slow = written(tmp_path / "a.tif", _slow_picture())
     text = written(tmp_path / "a.txt", b"Hallo")
     with ExtractionPool(workers=1) as pool:
         pool.extract(text, sniff_file(text))
-        (victim,) = _children(os.getpid())
+        (victim,) = readers()
         threading.Timer(0.4, os.kill, (victim, signal.SIGSEGV)).start()
 
         found = pool.extract(slow, sniff_file(slow))
@@ -87,7 +99,7 @@ def _slow_picture() -> bytes:
     [(Limits(call_seconds=1.5), "longer than 1.5 seconds"), (Limits(cpu_seconds=1), "CPU seconds")],
 )
 def test_a_file_that_takes_too_long_ends_with_its_process(
-    limits: Limits, word: str, tmp_path: Path
+    limits: Limits, word: str, tmp_path: Path, readers: Callable[[], set[int]]
 ):
     slow = written(tmp_path / "a.tif", _slow_picture())
     text = written(tmp_path / "a.txt", b"Hallo")
@@ -97,7 +109,7 @@ def test_a_file_that_takes_too_long_ends_with_its_process(
         found = pool.extract(slow, sniff_file(slow))
 
         assert found.status is Status.FAILED and word in found.reason
-        assert not _children(os.getpid())
+        assert not readers()
 
 
 def test_a_scan_that_ends_its_process_keeps_its_text_layer(tmp_path: Path):
@@ -135,7 +147,7 @@ def test_a_file_that_needs_more_than_its_share_is_read_alone(tmp_path: Path):
         assert pool.extract(text, sniff_file(text)).text == "Hallo"
 
 
-def test_several_threads_share_the_pool(tmp_path: Path):
+def test_several_threads_share_the_pool(tmp_path: Path, readers: Callable[[], set[int]]):
     paths = [written(tmp_path / f"{n}.txt", f"Datei {n}".encode()) for n in range(24)]
     with ExtractionPool(workers=2) as pool:
         jobs = ((path, sniff_file(path)) for path in paths)
@@ -143,7 +155,7 @@ def test_several_threads_share_the_pool(tmp_path: Path):
 
         assert [path for path, _ in results] == paths
         assert [found.text for _, found in results] == [f"Datei {n}" for n in range(24)]
-        assert len(_children(os.getpid())) == 2
+        assert len(readers()) == 2
 
 
 def test_processes_end_with_the_one_that_started_them(tmp_path: Path):
@@ -197,12 +209,14 @@ def test_a_vanished_file_and_an_unknown_one_are_outcomes(tmp_path: Path):
     assert unknown.status is Status.UNSUPPORTED and unknown.reason
 
 
-def test_secrets_of_the_owner_do_not_reach_the_readers(tmp_path: Path, monkeypatch):
+def test_secrets_of_the_owner_do_not_reach_the_readers(
+    tmp_path: Path, monkeypatch, readers: Callable[[], set[int]]
+):
     monkeypatch.setenv("TGV_DATABASE_URL", "postgresql://geheim")
     path = written(tmp_path / "a.txt", b"Hallo")
     with ExtractionPool(ExtractionSettings(passwords=("geheim",)), workers=1) as pool:
         pool.extract(path, sniff_file(path))
-        (reader,) = _children(os.getpid())
+        (reader,) = readers()
         told = (
             Path(f"/proc/{reader}/environ").read_bytes()
             + Path(f"/proc/{reader}/cmdline").read_bytes()
