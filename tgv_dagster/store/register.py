@@ -80,6 +80,7 @@ TABLES: tuple[Table, ...] = (
     Table("users", PRIMARY, None),
     Table("user_mandant_roles", PRIMARY, None),
     Table("api_tokens", PRIMARY, None),
+    Table("web_sessions", PRIMARY, None),
     Table("system_config", PRIMARY, None),
     Table("tuning_values", PRIMARY, OPEN),
     Table("compartments", PRIMARY, _tenant()),
