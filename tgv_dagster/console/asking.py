@@ -79,11 +79,22 @@ def _card(installation: Installation, card: Card, language: str) -> str:
     page = "" if card.page is None else f" · {_page(words)} {card.page}"
     settings = installation.settings
     link = f"http://{settings.http_host}:{settings.http_port}/d/{card.document_id}"
-    snippet = " ".join(card.snippet.split())[:220]
     return (
         f"  [cyan]{card.link}[/cyan] {escape(card.title)}{page} [dim]({label})[/dim]\n"
-        f"      {escape(snippet)}\n      [dim]{link}[/dim]"
+        f"      {_marked(card)}\n      [dim]{link}[/dim]"
     )
+
+
+def _marked(card: Card) -> str:
+    """The snippet with the words of the question in bold."""
+    parts, at = [], 0
+    for start, end in card.marks:
+        parts += [
+            escape(card.snippet[at:start]),
+            f"[bold]{escape(card.snippet[start:end])}[/bold]",
+        ]
+        at = end
+    return "".join([*parts, escape(card.snippet[at:])])
 
 
 def _page(language: str) -> str:

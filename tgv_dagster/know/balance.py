@@ -76,7 +76,8 @@ class Card:
     """One source offered to the reader, with its label on it and not in the running text (RET-06).
 
     geprueft: the hit passed a measured floor of its space; a word hit never did, and a vector hit
-    of a space without a measured floor has not either.
+    of a space without a measured floor has not either. marks: half-open spans of the snippet that
+    are words of the question.
     """
 
     document_id: int
@@ -89,6 +90,7 @@ class Card:
     title: str
     snippet: str
     page: int | None
+    marks: tuple[tuple[int, int], ...] = ()
 
     @property
     def link(self) -> str:

@@ -23,14 +23,12 @@ from tgv_dagster.know.balance import (
     Hit,
     WayResult,
     WayState,
-    Weg,
     balance,
     hit_line,
 )
 from tgv_dagster.know.embeddings import Embedder, EmbeddingError, ScoreFloor
-from tgv_dagster.know.folding import collapse, fold
-from tgv_dagster.know.folding import words as words_in
 from tgv_dagster.know.queries import NothingToSearch, QueryTerms, understand
+from tgv_dagster.know.snippets import snippet_of
 from tgv_dagster.know.spaces import SpaceChanged, active_space, floor_of
 from tgv_dagster.know.vectors import (
     ScanSettings,
@@ -47,9 +45,6 @@ from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.levels import STRICTEST_RANK, Level
 from tgv_dagster.store.scope import Period, Scope
 from tgv_dagster.store.tuning import Tuning
-
-MOST_CHARACTERS = 400
-"""Length of a snippet, at most."""
 
 _FIRST_WORD_HITS = 50
 _WORDS_GROWTH = 5
@@ -358,18 +353,14 @@ class _Ways:
         A chunk that went away since it was found takes its card with it.
         """
         chunks = self._read([card.chunk_id for card in balanced.cards])
+        asked = None if isinstance(terms, NothingToSearch) else terms
         cards = tuple(
-            chunks[card.chunk_id].on(card, self._window(card, chunks[card.chunk_id], terms))
+            chunks[card.chunk_id].on(card, self.best_windows.get(card.chunk_id), asked)
             for card in balanced.cards
             if card.chunk_id in chunks
         )
         passages = {card.chunk_id: chunks[card.chunk_id].passage for card in cards}
         return replace(balanced, cards=cards), tuple(passages.values())
-
-    def _window(self, card: Card, chunk: _Chunk, terms: QueryTerms | NothingToSearch) -> int:
-        if card.weg is Weg.VEKTOR or isinstance(terms, NothingToSearch):
-            return self.best_windows.get(card.chunk_id, 0)
-        return _best_window(chunk.windows, terms)
 
     def _read(self, chunk_ids: Sequence[int]) -> dict[int, _Chunk]:
         if not chunk_ids:
@@ -403,25 +394,13 @@ class _Chunk:
     title: str
     windows: tuple[str, ...]
 
-    def on(self, card: Card, window_no: int) -> Card:
-        """The card with this chunk's title and page, and one window as its snippet."""
-        inside = 0 <= window_no < len(self.windows)
-        text = self.windows[window_no] if inside else self.passage.text
+    def on(self, card: Card, nearest: int | None, terms: QueryTerms | None) -> Card:
+        """The card with this chunk's title and page, and the passage that matches."""
+        shown = snippet_of(self.windows or (self.passage.text,), nearest, terms)
         return replace(
             card,
             title=self.title,
-            snippet=" ".join(text.split())[:MOST_CHARACTERS],
+            snippet=shown.text,
+            marks=shown.marks,
             page=self.passage.page_from,
         )
-
-
-def _best_window(windows: tuple[str, ...], terms: QueryTerms) -> int:
-    """The window that holds most of the question's words, the first of equals."""
-    wanted = [(word.plain, *word.stems) for word in terms.words]
-
-    def hold(text: str) -> int:
-        folded = " ".join(map(collapse, words_in(fold(text))))
-        return sum(any(form in folded for form in forms) for forms in wanted)
-
-    counts = [hold(text) for text in windows]
-    return counts.index(max(counts)) if counts else 0

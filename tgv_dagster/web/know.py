@@ -13,10 +13,10 @@ from tgv_dagster.know.search import SearchAnswer, SearchFilters, SearchParts, se
 from tgv_dagster.know.vectors import VectorSizes
 from tgv_dagster.know.word_model import IndexedAxis
 from tgv_dagster.store.scope import Period
-from tgv_dagster.web import pages
 from tgv_dagster.web.errors import NotAskable, documented
 from tgv_dagster.web.principals import Service, Viewer
 from tgv_dagster.web.schemas import MAX_NUMBER, ShortText, Slug, Text
+from tgv_dagster.web.texts import language_of
 
 router = APIRouter(tags=["know"])
 
@@ -24,11 +24,15 @@ MAX_CARDS = 100
 
 
 class CardOut(BaseModel):
-    """One source. `geprueft`: it passed a measured floor; `weg`: the way that found it."""
+    """One source. `geprueft`: it passed a measured floor; `weg`: the way that found it.
+
+    `marks`: half-open spans of the snippet that are words of the question.
+    """
 
     document_id: int
     title: str
     snippet: str
+    marks: list[tuple[int, int]] = []
     page: int | None
     weg: Weg
     geprueft: bool
@@ -122,7 +126,7 @@ def ask(
     sizes: VectorSizes = request.app.state.vector_sizes
     parts = SearchParts(service.database, service.words, service.embedder, sizes)
     answer = search(
-        parts, scope, q, filters=filters, limit=limit, language=pages.language_of(request)
+        parts, scope, q, filters=filters, limit=limit, language=language_of(request)
     )
     return _answer(answer)
 
@@ -163,6 +167,7 @@ def _card(card: Card) -> CardOut:
         document_id=card.document_id,
         title=card.title,
         snippet=card.snippet,
+        marks=list(card.marks),
         page=card.page,
         weg=card.weg,
         geprueft=card.geprueft,
