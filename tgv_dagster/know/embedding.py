@@ -30,13 +30,13 @@ from tgv_dagster.know.spaces import (
     active_space,
     lacking_documents,
     leaves_machine,
-    remote_ceiling,
     require_active,
 )
 from tgv_dagster.store import ledger
 from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.ledger import Claim
 from tgv_dagster.store.pull import BatchReport, NotNow, pull, worker_name
+from tgv_dagster.store.remote import remote_ceiling
 from tgv_dagster.store.stages import LIVE, STAGES, Stage
 
 MODEL_BATCH = 256

@@ -7,7 +7,6 @@ caller decides by level before it calls), and prices, which are configuration.
 """
 
 import hashlib
-import ipaddress
 import logging
 import re
 import time
@@ -28,6 +27,7 @@ from tgv_dagster.know.embeddings import (
     require_embeddable,
     unit,
 )
+from tgv_dagster.store import remote
 
 _log = logging.getLogger(__name__)
 _RETRIED_STATUS = frozenset((408, 409, 425, 429, 500, 502, 503, 504))
@@ -96,36 +96,11 @@ def _discard(_: EmbeddingCost) -> None:
 
 
 def require_allowed_host(url: str, allowed_hosts: Sequence[str]) -> str:
-    """The host of `url`. Raises HostNotAllowed unless it is loopback or on the list, by https."""
+    """The host of `url`; the one rule of `store.remote`. Raises HostNotAllowed."""
     try:
-        parsed = httpx.URL(url)
-    except httpx.InvalidURL as error:
-        raise HostNotAllowed("the endpoint is not a URL") from error
-    host = parsed.host.lower().rstrip(".")
-    if parsed.userinfo:
-        raise HostNotAllowed("a key belongs into the settings, not into the URL")
-    if parsed.scheme not in ("http", "https") or not host:
-        raise HostNotAllowed("the endpoint is not an http(s) URL")
-    if _is_loopback(host):
-        return host
-    if parsed.scheme != "https":
-        raise HostNotAllowed(f"{host} is not reached by https")
-    if not any(_stands_for(entry.lower(), host) for entry in allowed_hosts):
-        raise HostNotAllowed(f"{host} is not on the list of allowed hosts")
-    return host
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _stands_for(entry: str, host: str) -> bool:
-    return host.endswith(entry) if entry.startswith(".") else host == entry
+        return remote.require_allowed_host(url, allowed_hosts)
+    except remote.HostRefused as error:
+        raise HostNotAllowed(str(error)) from error
 
 
 def _authorization(api_key: SecretStr | None) -> dict[str, str]:

@@ -33,7 +33,7 @@ from tgv_dagster.know.embeddings import (
 from tgv_dagster.know.openai_endpoint import EmbeddingCost, EndpointSettings, OpenAIEmbedder
 from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.events import Event, record
-from tgv_dagster.store.levels import Level, is_known, rank_of
+from tgv_dagster.store.remote import remote_ceiling
 from tgv_dagster.store.tuning import Tuning
 from tgv_dagster.store.walls import APP_ROLE, WORKER_ROLE
 
@@ -218,16 +218,6 @@ def embedder_of(
 def leaves_machine(embedder: Embedder) -> bool:
     """Whether texts that this embedder embeds are sent to somebody else."""
     return isinstance(embedder, OpenAIEmbedder)
-
-
-def remote_ceiling(connection: Connection, mandant_id: int) -> int:
-    """Strictest level rank whose texts may go to a remote endpoint, by tenant; default `intern`."""
-    row = connection.execute(
-        "SELECT value FROM system_config WHERE key = %s", (f"remote_ceiling:{mandant_id}",)
-    ).fetchone()
-    if row is None:
-        return Level.INTERNAL.rank
-    return rank_of(row[0]) if is_known(row[0]) else -1
 
 
 def _log_cost(database: Database, cost: EmbeddingCost) -> None:
