@@ -1,0 +1,421 @@
+"""CAMT.052, 053 and 054 in every version: matched by local names, never by namespace.
+
+Versions differ in wrappers (`Pty`, `Cd`, `BICFI`) and producers misspell the namespace; the shape
+decides, and the version is told as information only. The sign is the credit/debit indicator of the
+entry; a reversal already carries the indicator of its own movement (ISO 20022, RvslInd).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+
+from tgv_dagster.bank.frame import (
+    AccountRef,
+    Balance,
+    BankFile,
+    BankFileError,
+    Format,
+    Identity,
+    IdentityKind,
+    Kind,
+    Line,
+    Place,
+    References,
+    Refusal,
+    Statement,
+    Status,
+)
+from tgv_dagster.understand.extracted import ReaderError
+from tgv_dagster.understand.readers.xml_tree import Element, every, first, local, parse, text
+
+VERSION = "camt-1"
+
+_KINDS = {"Stmt": Kind.STATEMENT, "Rpt": Kind.REPORT, "Ntfctn": Kind.NOTIFICATION}
+_MESSAGES = {
+    "BkToCstmrStmt": "camt.053",
+    "BkToCstmrAcctRpt": "camt.052",
+    "BkToCstmrDbtCdtNtfctn": "camt.054",
+}
+_OPENING = ("OPBD", "PRCD")
+_CLOSING = ("CLBD",)
+_NO_REFERENCE = {"", "NOTPROVIDED", "NONREF", "NOTAVAILABLE", "NONE", "N/A"}
+_AMOUNT = re.compile(r"[+-]?\d{1,18}(?:\.\d{1,5})?|[+-]?\.\d{1,5}")
+_POSITION = re.compile(r"\d{1,5}")
+
+
+def read_camt(content: bytes) -> BankFile:
+    """The statements of a CAMT message. Raises BankFileError when it is none, is not well-formed,
+    or carries a document type declaration."""
+    try:
+        root, mended = parse(content)
+    except ReaderError as error:
+        raise BankFileError(str(error)) from error
+    found = [node for node in root.iter() if _message(node) is not None]
+    if not found:
+        raise BankFileError("the XML holds no account statement, report or notification")
+    counter = _Entries()
+    statements = tuple(
+        _statement(node, _KINDS[local(node)], counter)
+        for message in found
+        for node in message
+        if local(node) in _KINDS
+    )
+    total = sum(1 for message in found for node in message.iter() if local(node) == "Ntry")
+    return BankFile(
+        format=Format.CAMT,
+        variant=_variant(found[0]),
+        parser_version=VERSION,
+        entries=total,
+        statements=statements,
+        refusals=tuple(counter.refusals),
+        notes=(mended,) if mended else (),
+    )
+
+
+class _Unreadable(Exception):
+    """This one entry cannot become a line."""
+
+
+class _Entries:
+    """Numbers the entries of a file and collects those that are refused."""
+
+    def __init__(self) -> None:
+        self.next = 0
+        self.refusals: list[Refusal] = []
+
+
+def _message(node: Element) -> str | None:
+    """The message a node stands for; the first versions carry their version in its name."""
+    return _MESSAGES.get(re.sub(r"V\d\d$", "", local(node)))
+
+
+def _variant(message: Element) -> str:
+    namespace = message.tag.rpartition("}")[0] if isinstance(message.tag, str) else ""
+    version = re.search(r"05[234]\.\d{3}\.\d{2}", namespace)
+    return f"camt.{version[0]}" if version else _message(message) or "camt"
+
+
+def _statement(node: Element, kind: Kind, counter: _Entries) -> Statement:
+    account = _account(first(node, "Acct"))
+    lines: list[Line] = []
+    faults: list[str] = []
+    for entry in every(node, "Ntry"):
+        number = counter.next
+        counter.next += 1
+        try:
+            found, fault = _lines(entry, number, account, kind)
+        except _Unreadable as error:
+            counter.refusals.append(Refusal(number, str(error), _raw(entry), _place(entry)))
+            continue
+        lines += found
+        faults += fault
+    opening, closing, unread = _balances(node, account)
+    statement = Statement(
+        kind=kind,
+        account=account,
+        number=text(node, "ElctrncSeqNb") or text(node, "LglSeqNb") or text(node, "Id") or None,
+        opening=opening,
+        closing=closing,
+        lines=tuple(lines),
+        first_day=_day_of(first(node, "FrToDt"), "FrDtTm|FrDt"),
+        last_day=_day_of(first(node, "FrToDt"), "ToDtTm|ToDt"),
+        faults=(*faults, *unread),
+    )
+    return _mend_reversals(statement)
+
+
+def _mend_reversals(statement: Statement) -> Statement:
+    """Some banks keep the original's indicator on a reversal; the balance equation tells."""
+    if statement.balances is not False or not any(line.reversal for line in statement.lines):
+        return statement
+    flipped = tuple(
+        replace(line, amount=-line.amount, notes=(*line.notes, _FLIPPED)) if line.reversal else line
+        for line in statement.lines
+    )
+    other = replace(statement, lines=flipped)
+    return other if other.balances else statement
+
+
+_FLIPPED = "the sign of the reversal follows from the balances"
+
+
+def _account(node: Element | None) -> AccountRef:
+    iban = "".join(text(node, "Id/IBAN").split()).upper()
+    number = text(node, "Id/Othr/Id") or text(node, "Id/PrtryAcct/Id") or text(node, "Id/BBAN")
+    servicer = first(node, "Svcr/FinInstnId")
+    bank = text(servicer, "ClrSysMmbId/MmbId") or text(servicer, "BICFI|BIC")
+    return AccountRef(
+        iban=iban or None,
+        number=number or None,
+        bank=bank or None,
+        currency=text(node, "Ccy") or None,
+        owner=text(node, "Ownr/Nm") or text(node, "Ownr/Pty/Nm") or None,
+    )
+
+
+def _balances(
+    node: Element, account: AccountRef
+) -> tuple[Balance | None, Balance | None, list[str]]:
+    found: dict[str, Balance] = {}
+    unread: list[str] = []
+    for balance in every(node, "Bal"):
+        code = text(balance, "Tp/CdOrPrtry/Cd") or text(balance, "Tp/CdOrPrtry/Prtry")
+        if code not in _OPENING + _CLOSING or code in found:
+            continue
+        try:
+            amount, currency = _signed(balance, account)
+        except _Unreadable as error:
+            unread.append(f"balance {code}: {error}")
+            continue
+        day = _day_of(balance, "Dt")
+        if day is None:
+            unread.append(f"balance {code}: it has no day")
+            continue
+        found[code] = Balance(amount, day, currency)
+    opening = next((found[code] for code in _OPENING if code in found), None)
+    return opening, found.get("CLBD"), unread
+
+
+def _lines(
+    entry: Element, number: int, account: AccountRef, kind: Kind
+) -> tuple[list[Line], list[str]]:
+    amount, currency = _signed(entry, account)
+    status = _status(entry, kind)
+    notes: tuple[str, ...] = ()
+    booked, valued = _day_of(entry, "BookgDt"), _day_of(entry, "ValDt")
+    if booked is None:
+        if valued is None:
+            raise _Unreadable("it has neither a booking day nor a value day")
+        booked, notes = valued, ("the value day stands for the missing booking day",)
+    details = list(every(entry, "NtryDtls/TxDtls"))
+    parts, faults = _parts(entry, details, amount, currency)
+    shared = _Shared(entry, number, booked, valued, currency, status, notes, _raw(entry))
+    if not parts:
+        return [_line(shared, details[0] if len(details) == 1 else None, 0, amount)], faults
+    return [_line(shared, part, n, own) for n, (part, own) in enumerate(parts)], faults
+
+
+def _parts(
+    entry: Element, details: list[Element], amount: Decimal, currency: str
+) -> tuple[list[tuple[Element, Decimal]], list[str]]:
+    """The parts of a batch entry with their own amounts; empty when the entry is one line.
+
+    Parts without an amount in the currency of the entry leave it whole: nothing is invented.
+    """
+    if len(details) < 2:
+        return [], []
+    amounts = [_part_amount(part, entry, currency) for part in details]
+    if any(own is None for own in amounts):
+        return [], []
+    known = [own for own in amounts if own is not None]
+    if sum(known) != amount:
+        return [], [f"the {len(details)} parts of an entry do not sum to it"]
+    return list(zip(details, known, strict=True)), []
+
+
+def _part_amount(part: Element, entry: Element, currency: str) -> Decimal | None:
+    for path in ("Amt", "AmtDtls/TxAmt/Amt", "AmtDtls/InstdAmt/Amt"):
+        node = first(part, path)
+        if node is not None and node.get("Ccy", currency) == currency:
+            try:
+                own = _number(text(node))
+            except _Unreadable:
+                return None
+            side = text(part, "CdtDbtInd") or text(entry, "CdtDbtInd")
+            return -own if side == "DBIT" else own
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What all lines of one entry have in common."""
+
+    entry: Element
+    number: int
+    booked: date
+    valued: date | None
+    currency: str
+    status: Status
+    notes: tuple[str, ...]
+    raw: str
+
+
+def _line(shared: _Shared, part: Element | None, number: int, amount: Decimal) -> Line:
+    entry = shared.entry
+    name, iban = _counterparty(part, incoming=amount >= 0)
+    bank = text(part, "Refs/AcctSvcrRef")
+    return Line(
+        entry=shared.number,
+        part=number,
+        booking_date=shared.booked,
+        value_date=shared.valued,
+        amount=amount,
+        currency=shared.currency,
+        purpose=_purpose(entry, part),
+        counterparty_name=name,
+        counterparty_iban=iban,
+        references=References(
+            end_to_end=_reference(text(part, "Refs/EndToEndId")),
+            mandate=_reference(text(part, "Refs/MndtId")),
+            creditor_id=_reference(_creditor_id(part)),
+            customer=_reference(text(part, "Refs/InstrId")),
+            bank=_reference(bank) or _reference(text(entry, "AcctSvcrRef")),
+        ),
+        status=shared.status,
+        reversal=text(entry, "RvslInd").lower() in ("true", "1"),
+        identity=_identity(entry, part, number),
+        raw=shared.raw,
+        place=_place(entry),
+        code=_code(entry),
+        notes=shared.notes,
+    )
+
+
+def _identity(entry: Element, part: Element | None, number: int) -> Identity:
+    if own := _reference(text(part, "Refs/AcctSvcrRef")):
+        return Identity(IdentityKind.BANK_ID, own)
+    if of_entry := _reference(text(entry, "AcctSvcrRef")):
+        if number == 0:
+            return Identity(IdentityKind.BANK_ID, of_entry)
+        return Identity(IdentityKind.BATCH_PART, f"{of_entry}#{number}")
+    reference = _reference(text(entry, "NtryRef"))
+    if reference and len(reference) > 5 and not _POSITION.fullmatch(reference):
+        return Identity(IdentityKind.ENTRY_REFERENCE, f"{reference}#{number}")
+    return Identity(IdentityKind.CONTENT, f"{_content(entry)}#{number}")
+
+
+def _content(entry: Element) -> str:
+    """Texts of the leaves without blanks; what differs between two exports of one line is out."""
+    return "|".join(
+        "".join((node.text or "").split())
+        for node in entry.iter()
+        if not len(node) and (node.text or "").strip() and not _passing(node, entry)
+    )
+
+
+def _passing(node: Element, entry: Element) -> bool:
+    while node is not entry:
+        if local(node) in ("Sts", "NtryRef", "RvslInd"):
+            return True
+        node = node.getparent()
+    return False
+
+
+def _purpose(entry: Element, part: Element | None) -> str:
+    sources = [part] if part is not None else list(every(entry, "NtryDtls/TxDtls"))
+    found: list[str] = []
+    for source in sources:
+        found += [text(node) for node in every(source, "RmtInf/Ustrd")]
+        found += [
+            text(node) for node in every(source, "RmtInf/Strd/CdtrRefInf/Ref|CdtrRef") if text(node)
+        ]
+        found.append(text(source, "AddtlTxInf"))
+    if not any(found):
+        found = [text(entry, "AddtlNtryInf")]
+    return " ".join(part for part in found if part)
+
+
+def _counterparty(part: Element | None, *, incoming: bool) -> tuple[str | None, str | None]:
+    side = "Dbtr" if incoming else "Cdtr"
+    party = first(part, f"RltdPties/{side}")
+    name = text(party, "Nm") or text(party, "Pty/Nm")
+    iban = "".join(text(part, f"RltdPties/{side}Acct/Id/IBAN").split()).upper()
+    return name or None, iban or None
+
+
+def _creditor_id(part: Element | None) -> str:
+    for path in ("RltdPties/Cdtr/Id/PrvtId/Othr/Id", "RltdPties/Cdtr/Pty/Id/PrvtId/Othr/Id"):
+        if found := text(part, path):
+            return found
+    return ""
+
+
+def _reference(value: str) -> str | None:
+    squeezed = " ".join(value.split())
+    return None if squeezed.upper() in _NO_REFERENCE else squeezed
+
+
+def _code(entry: Element) -> str | None:
+    domain = first(entry, "BkTxCd/Domn")
+    codes = [
+        text(domain, "Cd"),
+        text(domain, "Fmly/Cd"),
+        text(domain, "Fmly/SubFmlyCd"),
+    ]
+    told = "/".join(code for code in codes if code)
+    return told or text(entry, "BkTxCd/Prtry/Cd") or None
+
+
+def _status(entry: Element, kind: Kind) -> Status:
+    """Only what the bank calls booked is booked; without a word a statement books (CAMT.053)."""
+    word = (text(entry, "Sts/Cd") or text(entry, "Sts/Prtry") or text(entry, "Sts")).upper()
+    if not word:
+        return Status.BOOKED if kind is Kind.STATEMENT else Status.PENDING
+    return Status.BOOKED if word == "BOOK" else Status.PENDING
+
+
+def _signed(node: Element, account: AccountRef) -> tuple[Decimal, str]:
+    amount = first(node, "Amt")
+    if amount is None:
+        raise _Unreadable("it has no amount")
+    value = _number(text(amount))
+    side = text(node, "CdtDbtInd").upper()
+    if side not in ("CRDT", "DBIT"):
+        raise _Unreadable("it does not say credit or debit")
+    currency = amount.get("Ccy") or account.currency
+    if not currency:
+        raise _Unreadable("its amount has no currency")
+    return (-value if side == "DBIT" else value), currency
+
+
+def _number(value: str) -> Decimal:
+    if not _AMOUNT.fullmatch(value):
+        raise _Unreadable("its amount is no number")
+    try:
+        number = Decimal(value)
+    except InvalidOperation as error:
+        raise _Unreadable("its amount is no number") from error
+    if number != round(number, 2):
+        raise _Unreadable("its amount has more than two decimals")
+    return number
+
+
+def _day_of(node: Element | None, path: str) -> date | None:
+    """The civil day of `Dt` or `DtTm` below (or at) `path`; None when missing or impossible."""
+    found = first(node, path)
+    if found is None:
+        return None
+    value = text(found, "Dt") or text(found, "DtTm") or text(found)
+    try:
+        return date.fromisoformat(value[:10])
+    except ValueError:
+        pass
+    try:
+        return datetime.strptime(value[:8], "%Y%m%d").date()
+    except ValueError:
+        return None
+
+
+def _raw(entry: Element) -> str:
+    return "\n".join(_shown(entry))
+
+
+def _shown(entry: Element) -> Iterator[str]:
+    for node in entry.iter():
+        value = " ".join((node.text or "").split())
+        if value:
+            unit = node.get("Ccy")
+            yield f"{local(node)}={value}" + (f" {unit}" if unit else "")
+
+
+def _place(entry: Element) -> Place:
+    following = entry.getnext()
+    start = entry.sourceline or 0
+    end = max((node.sourceline or 0 for node in entry.iter()), default=start)
+    if following is not None and following.sourceline:
+        end = max(end, following.sourceline - 1)
+    return Place(start, end)
