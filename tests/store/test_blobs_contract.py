@@ -20,8 +20,10 @@ from tgv_dagster.store.blobs import (
     ContentConflict,
     Damaged,
     HashMismatch,
+    Incoming,
     Missing,
     RegionStanding,
+    Sidecar,
     SourceUnreadable,
     StoredBlob,
     StoreUnreachable,
@@ -274,6 +276,27 @@ def test_a_sidecar_is_created_once(backend: Backend) -> None:
         store.put_sidecar("acme", "arrivals/2026/a1.json", b'{"gate": "drop"}')
 
     assert store.read_sidecar("acme", "arrivals/2026/a1.json") == b'{"gate": "mail"}'
+
+
+def test_many_blobs_are_stored_in_their_order_and_twice_the_same_once(backend: Backend) -> None:
+    store = backend.store()
+    contents = [b"one", LETTER, b"", b"one"]
+    stored = store.put_all(Incoming("acme", io.BytesIO(content)) for content in contents)
+
+    assert [one.sha256 for one in stored] == [sha256(content) for content in contents]
+    assert [one.already_there for one in stored] == [False, False, False, True]
+    for one, content in zip(stored, contents, strict=True):
+        assert store.verify("acme", one.key) == Verified(one.sha256, len(content))
+    assert store.put_all([]) == ()
+
+
+def test_of_many_sidecars_the_first_content_stands(backend: Backend) -> None:
+    backend.store().put_sidecar("acme", "b.json", b"first")
+    wanted = [("a", b"1"), ("b", b"second"), ("c", b"2"), ("c", b"3")]
+    sidecars = [Sidecar("acme", f"{name}.json", content) for name, content in wanted]
+
+    assert backend.store().put_sidecars(sidecars) == (b"1", b"first", b"2", b"2")
+    assert backend.store().read_sidecar("acme", "c.json") == b"2"
 
 
 def test_sidecars_are_listed_apart_from_blobs(backend: Backend) -> None:

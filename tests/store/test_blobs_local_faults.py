@@ -29,6 +29,7 @@ from tgv_dagster.store.blobs import (
     Assurance,
     BlobMissing,
     BlobTooLarge,
+    Incoming,
     LocalBlobStore,
     ReadBackMismatch,
     SourceUnreadable,
@@ -412,6 +413,60 @@ def test_randomly_killed_writers_leave_only_whole_blobs(tmp_path: Path) -> None:
 def _wait_for(condition: Callable[[], bool]) -> None:
     while not condition():
         threading.Event().wait(0.005)
+
+
+GROUP = [bytes([n]) * 5000 for n in range(6)]
+
+
+@pytest.mark.parametrize("number", [1, 4, 6])
+@pytest.mark.parametrize("step", list(Step))
+def test_a_kill_inside_a_group_leaves_each_blob_whole_or_away(
+    tmp_path: Path, step: Step, number: int
+) -> None:
+    LocalBlobStore(tmp_path)
+    passed: list[Step] = []
+
+    def die(reached: Step) -> None:
+        passed.append(reached)
+        if passed.count(step) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def incoming() -> list[Incoming]:
+        return [Incoming("acme", io.BytesIO(content)) for content in GROUP]
+
+    killed = in_child(lambda: LocalBlobStore(tmp_path, on_step=die).put_all(incoming()))
+
+    assert killed == -signal.SIGKILL
+    after = LocalBlobStore(tmp_path, stale_seconds=-1)
+    visible = list(after.iter_keys("acme"))
+    assert all(isinstance(after.verify("acme", key), Verified) for key in visible)
+    steps = list(Step)
+    if steps.index(step) < steps.index(Step.LINKED):
+        assert visible == []
+    if steps.index(step) > steps.index(Step.LINKED):
+        assert len(visible) == len(GROUP)
+    assert sum(one.already_there for one in after.put_all(incoming())) == len(visible)
+    assert len(list(after.iter_keys("acme"))) == len(GROUP)
+
+
+def test_no_blob_of_a_group_gets_its_name_before_all_are_synced(tmp_path: Path) -> None:
+    steps: list[Step] = []
+    store = LocalBlobStore(tmp_path)
+    LocalBlobStore(tmp_path, on_step=steps.append).put_all(
+        Incoming("acme", io.BytesIO(content)) for content in GROUP
+    )
+    assert len(list(store.iter_keys("acme"))) == len(GROUP)
+    assert steps.index(Step.LINKED) > max(n for n, s in enumerate(steps) if s is Step.READ_BACK)
+    assert steps.index(Step.READ_BACK) > max(n for n, s in enumerate(steps) if s is Step.SYNCED)
+
+
+def test_a_source_that_fails_inside_a_group_leaves_nothing(tmp_path: Path) -> None:
+    closed = io.BytesIO(b"x")
+    closed.close()
+    store = LocalBlobStore(tmp_path)
+    with pytest.raises(SourceUnreadable):
+        store.put_all([Incoming("acme", io.BytesIO(b"a")), Incoming("acme", closed)])
+    assert files(tmp_path) == []
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ again without a double. Everything else can be rebuilt from blobs and manifests 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,8 +17,7 @@ from typing import Any, BinaryIO
 from psycopg.types.json import Jsonb
 
 from tgv_dagster.arrive.gates import GateKind, NewArrival, Origin, PartRole, RawKind
-from tgv_dagster.store.blobs import BlobStore
-from tgv_dagster.store.blobs.errors import BlobMissing, ContentConflict
+from tgv_dagster.store.blobs import BlobStore, Incoming, Sidecar, StoredBlob
 from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.ledger import enqueue
 from tgv_dagster.store.organisation import INTAKE_BUCKET
@@ -37,6 +37,15 @@ class SavedRaw:
     new_arrival: bool
 
 
+@dataclass(frozen=True, slots=True)
+class SecuredBytes:
+    """An arrival whose bytes and manifest are safe; `manifest` as it stands beside them."""
+
+    arrival: NewArrival
+    stored: StoredBlob
+    manifest: dict[str, Any]
+
+
 def save_raw(
     database: Database, blobs: BlobStore, arrival: NewArrival, source: Path | BinaryIO
 ) -> SavedRaw:
@@ -46,13 +55,42 @@ def save_raw(
     exists, RAW-02) and `DatabaseUnavailable` / `DatabaseFull` when only the rows are missing (the
     bytes are safe; calling again completes).
     """
-    stored = blobs.put(arrival.bucket, source)
-    manifest = _write_manifest(blobs, arrival, stored.sha256, stored.size)
+    (secured,) = secure_all(blobs, [(arrival, source)])
     with database.worker() as connection:
-        raw_item_id = _raw_item_row(connection, manifest, stored.key)
-        arrival_id, new_arrival = _arrival_row(connection, manifest, raw_item_id)
-        if new_arrival:
-            enqueue(connection, first_stage(arrival), [arrival_id])
+        return write_rows(connection, secured)
+
+
+def secure_all(
+    blobs: BlobStore, arriving: Iterable[tuple[NewArrival, Path | BinaryIO]]
+) -> tuple[SecuredBytes, ...]:
+    """Secure the bytes of many arrivals, then their manifests; no row yet.
+
+    Sources are asked for one after the other. Raises as `save_raw`.
+    """
+    arrivals: list[NewArrival] = []
+
+    def incoming() -> Iterator[Incoming]:
+        for arrival, source in arriving:
+            arrivals.append(arrival)
+            yield Incoming(arrival.bucket, source)
+
+    stored = blobs.put_all(incoming())
+    standing = blobs.put_sidecars(
+        _sidecar(arrival, blob) for arrival, blob in zip(arrivals, stored, strict=True)
+    )
+    return tuple(
+        SecuredBytes(arrival, blob, json.loads(manifest))
+        for arrival, blob, manifest in zip(arrivals, stored, standing, strict=True)
+    )
+
+
+def write_rows(connection: Connection, secured: SecuredBytes) -> SavedRaw:
+    """The rows of an arrival whose bytes are safe; enqueues its first stage."""
+    stored = secured.stored
+    raw_item_id = _raw_item_row(connection, secured.manifest, stored.key)
+    arrival_id, new_arrival = _arrival_row(connection, secured.manifest, raw_item_id)
+    if new_arrival:
+        enqueue(connection, first_stage(secured.arrival), [arrival_id])
     return SavedRaw(
         raw_item_id=raw_item_id,
         arrival_id=arrival_id,
@@ -94,20 +132,14 @@ def manifest_name(sha256: str, uid: str) -> str:
     return f"arrivals/{sha256[:2]}/{sha256}/{uid}.json"
 
 
-def _write_manifest(
-    blobs: BlobStore, arrival: NewArrival, sha256: str, size: int
-) -> dict[str, Any]:
-    """Write the manifest once; a repeated act gets the manifest of its first time."""
-    name = manifest_name(sha256, str(arrival.uid))
-    try:
-        return json.loads(blobs.read_sidecar(arrival.bucket, name))
-    except BlobMissing:
-        manifest = _manifest(arrival, sha256, size)
-    try:
-        blobs.put_sidecar(arrival.bucket, name, json.dumps(manifest, sort_keys=True).encode())
-    except ContentConflict:  # the same act is being saved by somebody else at this moment
-        return json.loads(blobs.read_sidecar(arrival.bucket, name))
-    return manifest
+def _sidecar(arrival: NewArrival, stored: StoredBlob) -> Sidecar:
+    """The manifest of an arrival; a repeated act gets the manifest of its first time."""
+    manifest = _manifest(arrival, stored.sha256, stored.size)
+    return Sidecar(
+        arrival.bucket,
+        manifest_name(stored.sha256, str(arrival.uid)),
+        json.dumps(manifest, sort_keys=True).encode(),
+    )
 
 
 def _manifest(arrival: NewArrival, sha256: str, size: int) -> dict[str, Any]:

@@ -5,7 +5,8 @@ belong here: those primitives (local.py, remote.py).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -31,6 +32,14 @@ class StoreBase(ABC):
         """See `BlobStore.put`."""
 
     @abstractmethod
+    def put_sidecar(self, bucket: str, name: str, content: bytes) -> None:
+        """See `BlobStore.put_sidecar`."""
+
+    @abstractmethod
+    def read_sidecar(self, bucket: str, name: str) -> bytes:
+        """See `BlobStore.read_sidecar`."""
+
+    @abstractmethod
     def open(self, bucket: str, key: str) -> BinaryIO:
         """See `BlobStore.open`."""
 
@@ -45,6 +54,26 @@ class StoreBase(ABC):
     @abstractmethod
     def _walk(self, bucket: str, prefix: str) -> Iterator[str]:
         """Yield the paths inside a bucket that start with `prefix`, in ascending order."""
+
+    def put_all(self, incoming: Iterable[model.Incoming]) -> tuple[model.StoredBlob, ...]:
+        """See `BlobStore.put_all`."""
+        return tuple(
+            self.put(one.bucket, one.source, expected_sha256=one.expected_sha256)
+            for one in incoming
+        )
+
+    def put_sidecars(self, sidecars: Iterable[model.Sidecar]) -> tuple[bytes, ...]:
+        """See `BlobStore.put_sidecars`."""
+        return tuple(self._first_sidecar(one) for one in sidecars)
+
+    def _first_sidecar(self, one: model.Sidecar) -> bytes:
+        try:
+            return self.read_sidecar(one.bucket, one.name)
+        except BlobMissing:
+            with suppress(ContentConflict):  # somebody else creates it at this moment
+                self.put_sidecar(one.bucket, one.name, one.content)
+                return one.content
+        return self.read_sidecar(one.bucket, one.name)
 
     def exists(self, bucket: str, key: str) -> bool:
         """See `BlobStore.exists`."""

@@ -16,10 +16,11 @@ import os
 import stat
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -38,6 +39,8 @@ from tgv_dagster.store.blobs.walk import Entry, walk_tree
 
 _STALE_SECONDS = 3600.0
 _SETTLED_MAX = 20_000
+_GROUP = 128
+"""Files that are made durable together at most; each is open until then."""
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _NO_DIRECTORY_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 
@@ -68,6 +71,15 @@ class _Temp:
     path: Path
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A file that is written and not durable yet, with the name it is to get."""
+
+    temp: _Temp
+    final: Path
+    content: Content
+
+
 class _Sink:
     """Writes to a file and starts its way to the device early, so that the sync waits less."""
 
@@ -80,9 +92,8 @@ class _Sink:
         _write_all(self._fd, piece)
         self._written += len(piece)
         if self._written - self._started >= CHUNK:
-            # For a file that is being written, Linux takes this as "begin writing back".
             length = self._written - self._started
-            os.posix_fadvise(self._fd, self._started, length, os.POSIX_FADV_DONTNEED)
+            _begin_writing_back(self._fd, self._started, length)
             self._started = self._written
 
 
@@ -142,14 +153,16 @@ class LocalBlobStore(StoreBase):
         self, bucket: str, source: BinaryIO | Path, *, expected_sha256: str | None = None
     ) -> model.StoredBlob:
         """See `BlobStore.put`."""
-        home = self._home(bucket)
-        with _typed(f"storing in {home}"), self._temporary(home) as temp:
-            content = self._fill(temp, source)
-            content.expect(expected_sha256)
-            key = model.blob_key(content.sha256)
-            created = self._publish(temp, home / key, content)
-        self._on_step(Step.TEMP_REMOVED)
-        return model.StoredBlob(key, content.sha256, content.size, already_there=not created)
+        (stored,) = self._put_group([model.Incoming(bucket, source, expected_sha256)])
+        return stored
+
+    def put_all(self, incoming: Iterable[model.Incoming]) -> tuple[model.StoredBlob, ...]:
+        """See `BlobStore.put_all`; the disk is waited for once a group and not once a file."""
+        feed = iter(incoming)
+        stored: list[model.StoredBlob] = []
+        while group := self._put_group(islice(feed, _GROUP)):
+            stored += group
+        return tuple(stored)
 
     def open(self, bucket: str, key: str) -> BinaryIO:
         """See `BlobStore.open`."""
@@ -172,9 +185,16 @@ class LocalBlobStore(StoreBase):
 
     def put_sidecar(self, bucket: str, name: str, content: bytes) -> None:
         """See `BlobStore.put_sidecar`."""
-        model.check_sidecar(name)
-        home = self._home(bucket)
-        self._create_file(home, home / model.MANIFESTS / name, content)
+        home, final = self._sidecar(bucket, name)
+        self._create_files(home, [(final, content)])
+
+    def put_sidecars(self, sidecars: Iterable[model.Sidecar]) -> tuple[bytes, ...]:
+        """See `BlobStore.put_sidecars`; the disk is waited for once a group."""
+        feed = iter(sidecars)
+        standing: list[bytes] = []
+        while group := list(islice(feed, _GROUP)):
+            standing += self._put_new_sidecars(group)
+        return tuple(standing)
 
     def read_sidecar(self, bucket: str, name: str) -> bytes:
         """See `BlobStore.read_sidecar`."""
@@ -207,7 +227,7 @@ class LocalBlobStore(StoreBase):
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
             note = json.dumps({"format": 1, "id": str(uuid.uuid4())}).encode()
             with suppress(ContentConflict):  # another process set it up at the same moment
-                self._create_file(self._root, self._marker, note)
+                self._create_files(self._root, [(self._marker, note)])
 
     @property
     def _marker(self) -> Path:
@@ -262,47 +282,117 @@ class LocalBlobStore(StoreBase):
                 path.unlink()
             os.close(fd)
 
+    def _put_group(self, incoming: Iterable[model.Incoming]) -> list[model.StoredBlob]:
+        """Write every blob to a file of its own, then publish them together."""
+        written: list[_Written] = []
+        with ExitStack() as temporary:
+            for one in incoming:
+                home = self._home(one.bucket)
+                with _typed(f"storing in {home}"):
+                    temp = temporary.enter_context(self._temporary(home))
+                    content = self._fill(temp, one.source)
+                content.expect(one.expected_sha256)
+                written.append(_Written(temp, home / model.blob_key(content.sha256), content))
+            with _typed(f"storing in {self._root}"):
+                created = self._publish(written)
+        for _ in written:
+            self._on_step(Step.TEMP_REMOVED)
+        return [
+            model.StoredBlob(
+                model.blob_key(one.content.sha256),
+                one.content.sha256,
+                one.content.size,
+                already_there=one.temp.fd not in created,
+            )
+            for one in written
+        ]
+
     def _fill(self, temp: _Temp, source: BinaryIO | Path) -> Content:
         self._on_step(Step.TEMP_CREATED)
         content = pour(source, _Sink(temp.fd).write)
         self._on_step(Step.WRITTEN)
         return content
 
-    def _publish(self, temp: _Temp, final: Path, content: Content) -> bool:
-        """Make the written file durable and give it its name; False when it is there already."""
-        levels = self._make_directories(final.parent)
-        created = not os.path.lexists(final) and self._link(temp, final, content)
-        if not created:
-            require_same(str(final), _hash_file(final), content)
-        self._sync_directory(final.parent)
+    def _publish(self, written: Sequence[_Written]) -> set[int]:
+        """Make the written files durable and give them their names; descriptors of the new ones."""
+        levels = [level for one in written for level in self._make_directories(one.final.parent)]
+        created = self._link([one for one in written if not os.path.lexists(one.final)])
+        for one in written:
+            if one.temp.fd not in created:
+                require_same(str(one.final), _hash_file(one.final), one.content)
+        for directory in dict.fromkeys(one.final.parent for one in written):
+            self._sync_directory(directory)
         # After the sync above, so that a journalling file system has nothing left to write.
-        self._settle(levels)
-        self._on_step(Step.DIRECTORY_SYNCED)
+        self._settle(list(dict.fromkeys(levels)))
+        for _ in written:
+            self._on_step(Step.DIRECTORY_SYNCED)
         return created
 
-    def _link(self, temp: _Temp, final: Path, content: Content) -> bool:
-        os.fsync(temp.fd)
-        self._on_step(Step.SYNCED)
-        found = _hash_fd(temp.fd)
-        if found != content:
-            raise ReadBackMismatch(
-                f"{final.name} was written and reads back as {found.sha256}",
-                "Check the disk for errors; nothing was stored",
-            )
-        self._on_step(Step.READ_BACK)
-        created = _name_new(temp.path, final)
-        self._on_step(Step.LINKED)
+    def _link(self, written: Sequence[_Written]) -> set[int]:
+        """Sync, read back, and name each file; descriptors of those that got their name."""
+        for one in written:
+            _begin_writing_back(one.temp.fd)
+        for one in written:
+            os.fsync(one.temp.fd)
+            self._on_step(Step.SYNCED)
+        for one in written:
+            found = _hash_fd(one.temp.fd)
+            if found != one.content:
+                raise ReadBackMismatch(
+                    f"{one.final.name} was written and reads back as {found.sha256}",
+                    "Check the disk for errors; nothing was stored",
+                )
+            self._on_step(Step.READ_BACK)
+        created: set[int] = set()
+        for one in written:
+            if _name_new(one.temp.path, one.final):
+                created.add(one.temp.fd)
+            self._on_step(Step.LINKED)
         return created
 
-    def _create_file(self, home: Path, final: Path, content: bytes) -> None:
-        """Create a small immutable file. Raises `ContentConflict` on other content."""
-        with _typed(f"writing {final}"), self._temporary(home) as temp:
-            self._on_step(Step.TEMP_CREATED)
-            _write_all(temp.fd, memoryview(content))
-            self._on_step(Step.WRITTEN)
-            digest = hashlib.sha256(content).hexdigest()
-            self._publish(temp, final, Content(digest, len(content)))
-        self._on_step(Step.TEMP_REMOVED)
+    def _sidecar(self, bucket: str, name: str) -> tuple[Path, Path]:
+        model.check_sidecar(name)
+        home = self._home(bucket)
+        return home, home / model.MANIFESTS / name
+
+    def _put_new_sidecars(self, sidecars: Sequence[model.Sidecar]) -> list[bytes]:
+        """Create those that are not there yet; the content of each as it stands afterwards."""
+        new: dict[Path, list[tuple[Path, bytes]]] = {}
+        for one in sidecars:
+            home, final = self._sidecar(one.bucket, one.name)
+            if not os.path.lexists(final):
+                new.setdefault(home, []).append((final, one.content))
+        created: set[Path] = set()
+        for home, files in new.items():
+            try:
+                self._create_files(home, files)
+            except ContentConflict:  # somebody else was first with one of them
+                for one in files:
+                    with suppress(ContentConflict):
+                        self._create_files(home, [one])
+            else:
+                created.update(final for final, _ in files)
+        return [
+            one.content
+            if self._sidecar(one.bucket, one.name)[1] in created
+            else self.read_sidecar(one.bucket, one.name)
+            for one in sidecars
+        ]
+
+    def _create_files(self, home: Path, files: Sequence[tuple[Path, bytes]]) -> None:
+        """Create small immutable files. Raises `ContentConflict` on other content."""
+        written: list[_Written] = []
+        with _typed(f"writing in {home}"), ExitStack() as temporary:
+            for final, content in files:
+                temp = temporary.enter_context(self._temporary(home))
+                self._on_step(Step.TEMP_CREATED)
+                _write_all(temp.fd, memoryview(content))
+                self._on_step(Step.WRITTEN)
+                digest = hashlib.sha256(content).hexdigest()
+                written.append(_Written(temp, final, Content(digest, len(content))))
+            self._publish(written)
+        for _ in written:
+            self._on_step(Step.TEMP_REMOVED)
 
     def _make_directories(self, directory: Path) -> list[Path]:
         """Create a directory under the root; return the levels whose entry is not durable yet.
@@ -324,8 +414,8 @@ class LocalBlobStore(StoreBase):
 
     def _settle(self, levels: list[Path]) -> None:
         """Make the entries of new directories durable."""
-        for level in levels:
-            self._sync_directory(level.parent)
+        for parent in dict.fromkeys(level.parent for level in levels):
+            self._sync_directory(parent)
         if len(self._settled) > _SETTLED_MAX:
             self._settled.clear()
         self._settled.update(levels)
@@ -394,6 +484,11 @@ def _open_to_read(path: Path) -> int:
 def _write_all(fd: int, piece: memoryview) -> None:
     while piece:
         piece = piece[os.write(fd, piece) :]
+
+
+def _begin_writing_back(fd: int, start: int = 0, length: int = 0) -> None:
+    """Of a file that is being written Linux takes this advice as "begin"; length 0: to the end."""
+    os.posix_fadvise(fd, start, length, os.POSIX_FADV_DONTNEED)
 
 
 def _hash_file(path: Path) -> Content:

@@ -5,7 +5,7 @@ and the `BlobStore` protocol (RAW-09, RAW-11, RAW-12). Does not belong here: any
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -39,6 +39,24 @@ class StoredBlob:
     sha256: str
     size: int
     already_there: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A blob to be stored; arguments as of `BlobStore.put`."""
+
+    bucket: str
+    source: BinaryIO | Path
+    expected_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """A small immutable file to be created beside the blobs."""
+
+    bucket: str
+    name: str
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +156,14 @@ class BlobStore(Protocol):
         """
         ...
 
+    def put_all(self, incoming: Iterable[Incoming]) -> tuple[StoredBlob, ...]:
+        """Store many blobs as `put` does, in their order; what can be waited for together is.
+
+        Sources are asked for one after the other and read before the next is asked for. After an
+        error each blob is there whole or not at all.
+        """
+        ...
+
     def open(self, bucket: str, key: str) -> BinaryIO:
         """Open a blob for reading, seekable, in bounded memory. Raises `BlobMissing`."""
         ...
@@ -173,6 +199,13 @@ class BlobStore(Protocol):
         """Create a small immutable file; the same content again is fine.
 
         Raises `ContentConflict` when other content stands under `name`.
+        """
+        ...
+
+    def put_sidecars(self, sidecars: Iterable[Sidecar]) -> tuple[bytes, ...]:
+        """Create side-cars unless they are there; the content of each as it stands afterwards.
+
+        The first content under a name wins: no `ContentConflict`.
         """
         ...
 
