@@ -19,8 +19,8 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
 from tgv_dagster.store.db import Connection, connect
-from tgv_dagster.store.register import TABLES
-from tgv_dagster.store.walls import APP_ROLE, WORKER_ROLE
+from tgv_dagster.store.register import INTERVAL_TABLES, INTERVAL_WRITERS, TABLES
+from tgv_dagster.store.walls import APP_ROLE, INTERVAL_ROLE, WORKER_ROLE
 
 MINIMUM_POSTGRES = 150000
 MINIMUM_PGVECTOR = (0, 8)
@@ -134,7 +134,24 @@ def rights_statements() -> tuple[str, ...]:
                 f"GRANT SELECT ON {table.name} TO {APP_ROLE}",
                 f"CREATE POLICY wall ON {table.name} FOR SELECT TO {APP_ROLE} USING ({table.wall})",
             ]
-    return tuple(statements)
+    return (*statements, *_interval_rights())
+
+
+def _interval_rights() -> list[str]:
+    """Interval tables are written by their functions alone, which act as a role of their own."""
+    statements = [f"GRANT CREATE ON SCHEMA public TO {INTERVAL_ROLE}"]
+    for table, columns in INTERVAL_TABLES.items():
+        statements += [
+            f"REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON {table} FROM {WORKER_ROLE}",
+            f"GRANT UPDATE ({columns}) ON {table} TO {WORKER_ROLE}",
+            f"GRANT INSERT, DELETE, UPDATE ON {table} TO {INTERVAL_ROLE}",
+        ]
+    for function in INTERVAL_WRITERS:
+        statements += [
+            f"ALTER FUNCTION {function}(jsonb, bigint[]) OWNER TO {INTERVAL_ROLE}",
+            f"GRANT EXECUTE ON FUNCTION {function}(jsonb, bigint[]) TO {WORKER_ROLE}",
+        ]
+    return [*statements, f"REVOKE CREATE ON SCHEMA public FROM {INTERVAL_ROLE}"]
 
 
 def _apply_rights(connection: Connection) -> None:
@@ -154,7 +171,7 @@ def _apply_rights(connection: Connection) -> None:
 
 
 def _create_roles(connection: Connection) -> None:
-    for role in (APP_ROLE, WORKER_ROLE):
+    for role in (APP_ROLE, WORKER_ROLE, INTERVAL_ROLE):
         name = sql.Identifier(role)
         found = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone()
         try:
@@ -163,6 +180,8 @@ def _create_roles(connection: Connection) -> None:
                     sql.SQL("CREATE ROLE {} NOLOGIN NOBYPASSRLS NOSUPERUSER").format(name)
                 )
             connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(name))
+            if role == INTERVAL_ROLE:
+                connection.execute(f"GRANT {WORKER_ROLE} TO {INTERVAL_ROLE}".encode())
         except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
             pass  # roles are per server: another database's upgrade created it meanwhile
         except psycopg.errors.InsufficientPrivilege as error:

@@ -160,6 +160,15 @@ TABLES: tuple[Table, ...] = (
     Table("artefact_sources", PRIMARY, _via("artefacts", "w.id = artefact_sources.artefact_id")),
 )
 
+INTERVAL_TABLES: dict[str, str] = {
+    "fahrtenbuch": "project_code, purpose, document_id, provenance, check_status",
+    "prf_timetrack": "description, document_id, provenance, check_status",
+}
+"""Tables that only their database function may write, and the columns that are no part of the
+interval or its key, which the worker may still update (INTV-08)."""
+
+INTERVAL_WRITERS = ("write_trips", "write_time_entries")
+
 BOOKKEEPING = frozenset({"alembic_version"})
 """Tables of the migration tool itself."""
 

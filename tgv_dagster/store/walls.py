@@ -17,6 +17,9 @@ APP_ROLE = "tgv_app"
 WORKER_ROLE = "tgv_worker"
 """Writes the flow for all tenants; owns no table and bypasses no policy."""
 
+INTERVAL_ROLE = "tgv_intervals"
+"""Owns the database functions that write interval tables; nobody logs in as it (INTV-08)."""
+
 EVERYTHING = "*"
 
 SESSION_KEYS = (
