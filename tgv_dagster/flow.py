@@ -61,6 +61,7 @@ def take_folder(
         FolderSettings(
             settings.inbox_path,
             stable_seconds=settings.stable_seconds,
+            patience_seconds=settings.patience_seconds,
             move=settings.move_taken,
             mandant=settings.inbox_mandant,
             entity=settings.inbox_entity,

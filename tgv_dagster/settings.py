@@ -71,6 +71,11 @@ class Settings(BaseSettings):
         ge=0,
         description="A folder file is taken after its size and mtime rested this long.",
     )
+    patience_seconds: float = Field(
+        default=600.0,
+        ge=0,
+        description="A folder file without its format's end is taken as broken after this rest.",
+    )
     batch_size: int = Field(default=200, ge=1, description="Items that one materialization takes.")
     workers: int = Field(default=2, ge=1, description="Extraction worker processes.")
     embedding_url: str | None = Field(
@@ -86,6 +91,10 @@ class Settings(BaseSettings):
     )
     http_host: str = Field(default="127.0.0.1", description="Address of the HTTP service.")
     http_port: int = Field(default=8765, description="Port of the HTTP service.")
+    public_url: str | None = Field(
+        default=None,
+        description="Address at which people reach the pages, e.g. 'https://tgv.example.org'.",
+    )
     max_upload_mb: int = Field(
         default=2048, ge=1, description="Largest upload in one request, MiB."
     )

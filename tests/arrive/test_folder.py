@@ -30,6 +30,7 @@ def gate(
     *,
     move: bool = True,
     stable: float = 0.0,
+    patience: float = PATIENCE_SECONDS,
     on_step: Callable[[str], None] | None = None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.time,
@@ -37,7 +38,7 @@ def gate(
     return FolderGate(
         installation.database,
         installation.blobs,
-        FolderSettings(inbox, stable_seconds=stable, move=move),
+        FolderSettings(inbox, stable_seconds=stable, patience_seconds=patience, move=move),
         on_step=on_step,
         sleep=sleep,
         clock=clock,
@@ -133,6 +134,20 @@ def test_a_broken_file_is_taken_after_all_when_it_has_rested_long(
     later = time.time() + PATIENCE_SECONDS + 1
     taken = take(installation, inbox, clock=lambda: later)
     assert taken["broken.pdf"].status is TakenStatus.TAKEN
+
+
+def test_a_short_patience_is_waited_for_in_the_same_look(
+    installation: Installation, inbox: Path
+) -> None:
+    put(inbox, "broken.pdf", PDF[:40])
+    put(inbox, "whole.pdf", PDF)
+    waited: list[float] = []
+    taken = take(
+        installation, inbox, patience=20.0, sleep=waited.append,
+        clock=lambda: time.time() + sum(waited),
+    )  # fmt: skip
+    assert {t.status for t in taken.values()} == {TakenStatus.TAKEN}
+    assert list(taken) == ["whole.pdf", "broken.pdf"]
 
 
 def test_bad_names_end_in_a_listed_outcome(installation: Installation, inbox: Path) -> None:

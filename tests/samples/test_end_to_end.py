@@ -61,6 +61,7 @@ def walked(
             inbox=SAMPLES / "inbox",
             move_taken=False,
             stable_seconds=0,
+            patience_seconds=0,
         )
         installation = Installation.open(settings)
         with installation.database.worker() as connection:

@@ -8,8 +8,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from extraction_files import LETTER, picture, picture_pdf, text_pdf, written, zipped
 from PIL import Image
@@ -22,12 +24,11 @@ from tgv_dagster.understand.workers import ExtractionPool, Limits
 def _children(of: int) -> set[int]:
     """Reader processes below this one."""
     found: set[int] = set()
-    for task in Path(f"/proc/{of}/task").iterdir():
-        listed = (task / "children").read_text().split()
-        found |= {int(pid) for pid in listed}
-    return {
-        pid for pid in found if b"understand.workers" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    }
+    for child in psutil.Process(of).children():
+        with suppress(psutil.NoSuchProcess):
+            if any("understand.workers" in part for part in child.cmdline()):
+                found.add(child.pid)
+    return found
 
 
 @pytest.fixture

@@ -49,7 +49,9 @@ UNSORTED = "_unsorted"
 OLD_SECONDS = 3600.0
 """A file whose times are both older than this rests, whatever the clocks of a share say."""
 PATIENCE_SECONDS = 600.0
-"""A resting file without its format's end is taken as broken after this long."""
+"""A resting file without its format's end is taken as broken after this long, unless set apart."""
+_LONGEST_WAIT_SECONDS = 30.0
+"""Waiting longer than this for a file's end is left to a later look."""
 VANISHED = "vanished before it could be read"
 MAX_INTENT_CHARACTERS = 600
 _HEAD_BYTES = 8192
@@ -63,11 +65,13 @@ _SYSTEM_NAMES = frozenset({"thumbs.db", "desktop.ini", ".ds_store"})
 @dataclass(frozen=True, slots=True)
 class FolderSettings:
     """`stable_seconds`: rest before a file without checkable end is taken; files whose end is
-    verified wait a fifth of it. `move`: whether taken files move to `processed/`. `mandant` and
+    verified wait a fifth of it. `patience_seconds`: rest before a file whose end is missing is
+    taken as broken. `move`: whether taken files move to `processed/`. `mandant` and
     `entity` are used where the folder names say nothing."""
 
     root: Path
     stable_seconds: float = 5.0
+    patience_seconds: float = PATIENCE_SECONDS
     move: bool = True
     mandant: str | None = None
     entity: str | None = None
@@ -199,12 +203,16 @@ class FolderGate:
 
     def _by_rest(self, young: list[Candidate]) -> list[tuple[float, list[Candidate]]]:
         """Young files by how long they have to rest: short when their end can be checked."""
-        short: list[Candidate] = []
-        long: list[Candidate] = []
+        whole, patience = self._settings.stable_seconds, self._settings.patience_seconds
+        rests = {
+            State.COMPLETE: whole / 5,
+            State.UNDECIDABLE: whole,
+            State.INCOMPLETE: patience if patience <= _LONGEST_WAIT_SECONDS else whole,
+        }
+        groups: dict[float, list[Candidate]] = {}
         for candidate in young:
-            (short if _end_is_present(candidate) else long).append(candidate)
-        whole = self._settings.stable_seconds
-        return [(rest, group) for rest, group in ((whole / 5, short), (whole, long)) if group]
+            groups.setdefault(rests[_state_of_end(candidate)], []).append(candidate)
+        return sorted(groups.items(), key=lambda group: group[0])
 
     def _take_one(self, candidate: Candidate, now: float) -> Taken:
         name = candidate.relative
@@ -230,7 +238,9 @@ class FolderGate:
         if changed:
             return changed
         end = _end(candidate)
-        if end.state is State.INCOMPLETE and candidate.age_seconds(now) < PATIENCE_SECONDS:
+        if end.state is State.INCOMPLETE and (
+            candidate.age_seconds(now) < self._settings.patience_seconds
+        ):
             return f"not complete yet: {end.reason}"
         return "another program is still writing to it" if _is_being_written(candidate) else ""
 
@@ -499,11 +509,11 @@ def _end(candidate: Candidate) -> Completeness:
     return is_complete(candidate.path, head)
 
 
-def _end_is_present(candidate: Candidate) -> bool:
+def _state_of_end(candidate: Candidate) -> State:
     try:
-        return _end(candidate).state is State.COMPLETE
+        return _end(candidate).state
     except OSError:
-        return False  # `_take_one` meets the same fault and names it
+        return State.UNDECIDABLE  # `_take_one` meets the same fault and names it
 
 
 def _open(candidate: Candidate) -> BinaryIO:

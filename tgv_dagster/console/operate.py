@@ -42,6 +42,8 @@ from tgv_dagster.store import embedded, organisation
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 SAMPLES = PROJECT / "samples"
+ONE_WALK_PATIENCE_SECONDS = 10.0
+"""Who names a folder says that it is there now: nobody comes back for a file without its end."""
 
 
 def run(
@@ -75,11 +77,16 @@ def run(
 
 
 def _settings_for(base: Settings, inbox: Path | None, samples: bool) -> Settings:
-    if samples:
-        return base.model_copy(update={"inbox": SAMPLES / "inbox", "move_taken": False})
-    if inbox is not None:
-        return base.model_copy(update={"inbox": inbox.absolute(), "move_taken": False})
-    return base
+    folder = SAMPLES / "inbox" if samples else inbox
+    if folder is None:
+        return base
+    return base.model_copy(
+        update={
+            "inbox": folder.absolute(),
+            "move_taken": False,
+            "patience_seconds": min(base.patience_seconds, ONE_WALK_PATIENCE_SECONDS),
+        }
+    )
 
 
 def _organisation_for(installation: Installation, inbox: Path | None, samples: bool) -> None:
