@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from tgv_dagster.console import asking, mail, operate, people, rebuilding, tokens
+from tgv_dagster.console import asking, mail, operate, people, rebuilding, tokens, users
 
 app = typer.Typer(
     name="tgv",
@@ -20,6 +20,7 @@ app.add_typer(people.cases_app, name="cases")
 app.add_typer(people.org_app, name="org")
 app.add_typer(mail.mail_app, name="mail")
 app.add_typer(tokens.token_app, name="token")
+app.add_typer(users.user_app, name="user")
 app.command("rebuild")(rebuilding.rebuild_command)
 app.command("switch")(rebuilding.switch_command)
 app.command("doctor")(operate.doctor)

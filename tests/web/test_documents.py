@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from web_builders import RECEIVED, Facts, Service, ago, arrive, document, question, value
 
-from tgv_dagster.understand.evidence import Field
-from tgv_dagster.web import pages
 from tgv_dagster.web.document_view import DATE_AXES
 from tgv_dagster.web.documents import disposition
 from tgv_dagster.web.originals import PIECE, ByteRange, RangeOutside, asked_range
@@ -259,8 +257,11 @@ def test_hostile_text_is_shown_and_never_run(service: Service) -> None:
     assert answer.status_code == 200
     assert hostile not in answer.text
     assert answer.text.count("&lt;img src=x onerror=alert(1)&gt;") >= 4
-    assert "script" not in answer.headers["content-security-policy"]
-    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    policy = dict(
+        part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; ")
+    )
+    assert policy["script-src"] == policy["style-src"] == "'self'"
+    assert policy["default-src"] == "'none'"
 
 
 @pytest.mark.parametrize(
@@ -283,16 +284,6 @@ def test_the_page_speaks_the_readers_language(service: Service, header: str, lan
     assert answer.headers["content-language"] == language
     assert f'<html lang="{language}">' in answer.text
     assert word in answer.text
-
-
-def test_every_text_stands_in_every_language() -> None:
-    for key, texts in pages.wording().items():
-        assert set(texts) == set(pages.LANGUAGES), key
-        assert all(text.strip() for text in texts.values()), key
-
-
-def test_every_field_has_a_label() -> None:
-    assert all(f"field.{field}" in pages.wording() for field in Field)
 
 
 @pytest.mark.parametrize("path", ["/d/17", "/d/nonsense", "/l/old-1"])

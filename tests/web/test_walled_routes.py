@@ -15,6 +15,7 @@ from fastapi.routing import APIRoute
 from web_builders import Service, document, parked_arrival, question, value
 
 from tgv_dagster.web.app import ROUTERS
+from tgv_dagster.web.login import router as signing_router
 
 PRINCIPALS: tuple[tuple[str | None, str | None], ...] = (
     (None, None),
@@ -145,6 +146,10 @@ TABLE: dict[str, tuple[Expected, ...]] = {
     ),
     "GET /api/organisation": (Expected(lambda s: ("/api/organisation", {}), EVERYBODY),),
     "GET /api/search": (Expected(lambda s: ("/api/search?q=Eichenholz", {}), EVERYBODY),),
+    "POST /api/search": (
+        Expected(lambda s: ("/api/search", {"json": {"q": "Eichenholz"}}), EVERYBODY),
+    ),
+    "GET /api/documents": (Expected(lambda s: ("/api/documents", {}), EVERYBODY),),
     "GET /api/status": (Expected(lambda s: ("/api/status", {}), EVERYBODY),),
     "GET /api/audit/checkpoints": (
         Expected(
@@ -187,7 +192,14 @@ def test_every_route_stands_in_the_table() -> None:
         for method in route.methods or ()
     }
     # The routes of the mailbox have switches besides roles; their table is in test_mail_routes.
-    assert {route for route in routes if "/api/skills/" not in route} == set(TABLE)
+    # Those of signing in are open by their nature; test_login holds what they refuse.
+    signing = {
+        f"{method} {route.path}"
+        for route in signing_router.routes
+        if isinstance(route, APIRoute)
+        for method in route.methods or ()
+    }
+    assert {route for route in routes - signing if "/api/skills/" not in route} == set(TABLE)
 
 
 @pytest.mark.parametrize(("route", "expected", "login", "mandant"), list(_cases()))
@@ -238,6 +250,27 @@ def test_lists_hold_only_what_the_reader_may_see(service: Service) -> None:
     assert seen("eva") == set()
     assert seen("sven") == {sued}
     assert seen("chef") == {nord, strict, sued}
+
+
+@pytest.mark.parametrize("sort", ["id", "amount_gross"])
+def test_the_list_of_documents_and_its_total_hold_only_what_the_reader_may_see(
+    service: Service, sort: str
+) -> None:
+    kind = f"kind-{document(service)}"
+    nord, strict = document(service), document(service, level="vertraulich")
+    sued = document(service, mandant="sued", entity="haus-sued")
+    for number in (nord, strict, sued):
+        service.rows("UPDATE documents SET doc_type = %s WHERE id = %s", kind, number)
+
+    def seen(login: str) -> tuple[set[int], int]:
+        page = service.get(f"/api/documents?doc_type={kind}&sort={sort}", login).json()
+        return {row["id"] for row in page["documents"]}, page["total"]
+
+    assert seen("anna") == ({nord, strict}, 2)
+    assert seen("vera") == ({nord}, 1)
+    assert seen("eva") == (set(), 0)
+    assert seen("sven") == ({sued}, 1)
+    assert seen("chef") == ({nord, strict, sued}, 3)
 
 
 def test_the_organisation_holds_only_the_own_entities_and_projects(service: Service) -> None:

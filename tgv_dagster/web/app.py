@@ -26,12 +26,14 @@ from tgv_dagster.web import (
     health,
     know,
     legacy,
+    login,
     mail,
     organisation,
     pages,
 )
 from tgv_dagster.web.health import Probes
 from tgv_dagster.web.limits import BodyLimit, SafetyHeaders
+from tgv_dagster.web.throttle import Throttle
 
 MEBIBYTE = 1 << 20
 GRACE_SECONDS = 20
@@ -47,6 +49,7 @@ ROUTERS = (
     know.router,
     effect.router,
     audit.router,
+    login.router,
 )
 
 TAGS = [
@@ -84,6 +87,7 @@ def create_app(installation: Installation) -> FastAPI:
     )
     app.state.installation = installation
     app.state.vector_sizes = VectorSizes(installation.database)
+    app.state.throttle = Throttle()
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=pages.STATIC), name="static")

@@ -43,7 +43,7 @@ from tgv_dagster.store.scope import ScopeError
 from tgv_dagster.web import pages
 from tgv_dagster.web.document_view import DocumentNotFound
 from tgv_dagster.web.originals import OriginalErased, RangeOutside
-from tgv_dagster.web.principals import Unauthenticated, record_denied_scope
+from tgv_dagster.web.principals import StaleForm, Unauthenticated, record_denied_scope
 
 logger = logging.getLogger(__name__)
 _MAX_FAULTS = 20
@@ -114,11 +114,17 @@ class Answer:
 _SIGN_IN = Answer(
     401,
     "unauthenticated",
-    "A valid token is needed.",
-    "Send `Authorization: Bearer <token>`; `tgv token create LOGIN --mandant TENANT` makes one.",
+    "A valid token or session is needed.",
+    "Sign in at /login, or send `Authorization: Bearer <token>` (`tgv token create LOGIN`).",
     (("WWW-Authenticate", 'Bearer realm="tgv"'),),
 )
 _FORBIDDEN = Answer(403, "forbidden", None, "Ask the manager of your tenant for the role.")
+_STALE_FORM = Answer(
+    403,
+    "stale_form",
+    "The form does not belong to this session.",
+    "Open the page again and send the form from there.",
+)
 _NOT_FOUND = Answer(
     404,
     "not_found",
@@ -259,7 +265,7 @@ DOCUMENTED: dict[int | str, dict[str, object]] = {
     status: {"model": ErrorOut, "description": description}
     for status, description in (
         (400, "the body cannot be read"),
-        (401, "no valid token"),
+        (401, "no valid token or session"),
         (403, "the role is not enough"),
         (404, "nothing there for this reader"),
         (409, "somebody decided it before"),
@@ -309,7 +315,8 @@ def _on_denied(request: Request, error: Exception) -> Response:
         record_denied_scope(request, str(error))
     except (DatabaseUnavailable, DatabaseFull):
         return respond(request, _DATABASE, _DATABASE.message or "")
-    return respond(request, _FORBIDDEN, printable(str(error)))
+    answer = _STALE_FORM if isinstance(error, StaleForm) else _FORBIDDEN
+    return respond(request, answer, answer.message or printable(str(error)))
 
 
 def _on_form(request: Request, error: Exception) -> Response:
@@ -349,7 +356,8 @@ def respond(
 ) -> Response:
     """The answer as a page for people's routes, as JSON everywhere else."""
     if pages.is_page(request):
-        return pages.error_page(request, answer.status, dict(answer.headers))
+        detail = message if answer.message is None else None
+        return pages.error_page(request, answer.status, answer.code, dict(answer.headers), detail)
     body = ErrorBody(code=answer.code, message=message, remedy=answer.remedy, faults=list(faults))
     return JSONResponse(
         ErrorOut(error=body).model_dump(),

@@ -17,8 +17,9 @@ DEFAULT_BODY_BYTES = 1 << 20
 
 NOTHING_RUNS = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 PAGE_POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none';"
-    " base-uri 'none'; form-action 'self'"
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self';"
+    " img-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none';"
+    " form-action 'self'"
 )
 BYTES_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
 

@@ -1,7 +1,7 @@
-"""Pages for people: templates, the language of the reader, and errors that can be read.
+"""Pages for people: templates, who is signed in, and errors that can be read.
 
-Every text stands in `wording.yaml` in three languages; every value is escaped by the template
-engine. Does not belong here: what a page shows; the routers hand it over.
+Every text comes from `texts`; every value is escaped by the template engine. Does not belong
+here: what a page shows; the routers hand it over.
 """
 
 from __future__ import annotations
@@ -10,53 +10,41 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-import yaml
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from tgv_dagster.web import forms
 from tgv_dagster.web.limits import PAGE_POLICY
+from tgv_dagster.web.texts import Speaker, language_of
 
-LANGUAGES = ("de", "fr", "en")
-FALLBACK = "en"
-PAGE_PREFIXES = ("/d/", "/l/")
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
+_NO_PAGE = ("/api/", "/static/", "/healthz", "/readyz", "/openapi.json")
+NAVIGATION = (
+    ("/drop", "nav.drop"),
+    ("/inbox", "nav.inbox"),
+    ("/search", "nav.search"),
+    ("/deadlines", "nav.deadlines"),
+    ("/parked", "nav.parked"),
+    ("/settings", "nav.settings"),
+)
+"""Place and text of each entry at the top of every page."""
+
+FRAGMENT = "hx-request"
+"""The header by which the page's own script asks for a part of a page."""
 
 
 def is_page(request: Request) -> bool:
     """Whether a person's browser asks: these routes answer with pages, errors included."""
-    return request.url.path.startswith(PAGE_PREFIXES)
+    return not request.url.path.startswith(_NO_PAGE)
 
 
-def language_of(request: Request) -> str:
-    """The best of our languages by the Accept-Language header (RFC 9110, 12.5.4)."""
-    best, best_weight = FALLBACK, 0.0
-    for item in request.headers.get("accept-language", "").split(","):
-        tag, _, parameter = item.strip().partition(";")
-        language = tag.strip().lower().split("-")[0]
-        weight = _weight(parameter)
-        if language in LANGUAGES and weight > best_weight:
-            best, best_weight = language, weight
-    return best
-
-
-def _weight(parameter: str) -> float:
-    name, _, value = parameter.strip().partition("=")
-    if not name:
-        return 1.0
-    try:
-        weight = float(value) if name.strip() == "q" else 0.0
-    except ValueError:
-        return 0.0
-    return weight if 0 <= weight <= 1 else 0.0
-
-
-@cache
-def wording() -> dict[str, dict[str, str]]:
-    """Every text by its key and language."""
-    return yaml.safe_load((_HERE / "wording.yaml").read_text(encoding="utf-8"))
+def is_fragment(request: Request) -> bool:
+    """Whether only a part of the page is asked for."""
+    return FRAGMENT in request.headers
 
 
 @cache
@@ -78,41 +66,68 @@ def render(
     headers: Mapping[str, str] | None = None,
     **context: Any,
 ) -> HTMLResponse:
-    """A page in the reader's language."""
-    language = language_of(request)
-
-    def say(key: str) -> str:
-        return wording()[key][language]
-
-    def label(group: str, word: str | None) -> str:
-        """The text of a word of a closed set; a word we do not know stands for itself."""
-        return wording().get(f"{group}.{word}", {}).get(language, word or "–")
-
+    """A page in the reader's language; `viewer` in it is who is signed in, or None."""
+    speaker = Speaker(language_of(request))
     html = (
         _environment()
         .get_template(template)
-        .render(language=language, say=say, label=label, **context)
+        .render(
+            language=speaker.language,
+            say=speaker.say,
+            label=speaker.label,
+            day=speaker.day,
+            moment=speaker.moment,
+            number=speaker.number,
+            viewer=getattr(request.state, "scope", None),
+            by_session=getattr(request.state, "by_session", False),
+            csrf=forms.token_for(request),
+            navigation=NAVIGATION,
+            here=request.url.path,
+            query=str(request.query_params),
+            **context,
+        )
     )
     return HTMLResponse(
         html.encode("utf-8", "replace"),
         status_code=status,
         headers={
-            "Content-Language": language,
-            "Vary": "Accept-Language, Authorization",
+            "Content-Language": speaker.language,
+            "Vary": "Accept-Language, Authorization, Cookie, HX-Request",
             "Content-Security-Policy": PAGE_POLICY,
             **(headers or {}),
         },
     )
 
 
-def error_page(request: Request, status: int, headers: Mapping[str, str]) -> HTMLResponse:
-    """What went wrong and what helps, in the reader's language."""
-    known = f"error.{status}.title" in wording()
-    return render(
+def error_page(
+    request: Request, status: int, code: str, headers: Mapping[str, str], detail: str | None
+) -> HTMLResponse:
+    """What went wrong and what helps, in the reader's language.
+
+    `detail` is what the server says of this very case (CLAR-05), in its own words.
+    """
+    speaker = Speaker(language_of(request))
+    candidates = (f"error.{code}", f"error.{status}", "error.other")
+    key = next(k for k in candidates if speaker.knows(f"{k}.title"))
+    answer = render(
         request,
         "error.html",
         status=status,
         headers=headers,
         code=status,
-        key=f"error.{status}" if known else "error.other",
+        key=key,
+        detail=detail,
+        next_page=_next_page(request),
     )
+    if status == 401:
+        forms.hand_out(request, answer)
+    return answer
+
+
+def _next_page(request: Request) -> str:
+    """Where to go after signing in: the page that was asked for, when it only shows something."""
+    if request.method != "GET" or is_fragment(request):
+        return "/"
+    query = request.url.query
+    path = quote(request.url.path)
+    return f"{path}?{query}" if query else path

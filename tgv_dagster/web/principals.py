@@ -1,4 +1,4 @@
-"""Who is asking: from the bearer token to the scope, for every request anew (ACT-01, ACT-02).
+"""Who is asking: from token or session to the scope, for every request anew (ACT-01, ACT-02).
 
 Belongs here: the dependencies that routers name (`Viewer`, `Editor`, `Owner`), and the event of
 each denial. Does not belong here: what a scope may see; the walls decide that in the database.
@@ -17,7 +17,9 @@ from tgv_dagster.store.db import Database
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.levels import Role
 from tgv_dagster.store.scope import Scope, ScopeError
-from tgv_dagster.web.tokens import Refusal, check_token
+from tgv_dagster.web import forms, sessions
+from tgv_dagster.web.sessions import SessionEnd, SessionHolder
+from tgv_dagster.web.tokens import Holder, Refusal, check_token
 
 SOURCE = "http"
 ANONYMOUS = "anonymous"
@@ -30,7 +32,11 @@ bearer = HTTPBearer(
 
 
 class Unauthenticated(Exception):
-    """The request carries no valid token. The answer is the same whatever the reason is."""
+    """The request carries no valid token or session. The answer is the same for every reason."""
+
+
+class StaleForm(ScopeError):
+    """The form was not made for this session: an old page, or another site (CSRF)."""
 
 
 def installation_of(request: Request) -> Installation:
@@ -50,24 +56,35 @@ def record_denied_scope(request: Request, reason: str) -> None:
     record_denial(database, scope.principal, scope.mandant_id, route_of(request), reason)
 
 
-def authenticate(database: Database, token: str | None, *, route: str) -> Scope:
-    """The scope of the token's user in the token's tenant; a refusal is recorded as an event.
+def authenticate(
+    database: Database, token: str | None, *, route: str, session: str | None = None
+) -> Scope:
+    """The scope of the caller in the tenant of the token, or else of the session.
 
-    Raises Unauthenticated.
+    A refusal is recorded as an event. Raises Unauthenticated.
     """
-    holder = check_token(database, token)
-    if isinstance(holder, Refusal):
+    if token is None and session is not None:
+        holder = sessions.check(database, session)
+    else:
+        holder = check_token(database, token)
+    if isinstance(holder, Refusal | SessionEnd):
         record_denial(database, ANONYMOUS, None, route, holder)
         raise Unauthenticated
-    try:
-        scope = Scope.for_principal(database, holder.login, mandant=holder.mandant, source=SOURCE)
-    except ScopeError:
-        scope = None
-    # A token over all tenants is the owner's; whoever is not owner any more holds nothing.
-    if scope is None or (holder.mandant is None and scope.mandant_id is not None):
+    scope = scope_of(database, holder)
+    if scope is None:
         record_denial(database, holder.login, None, route, Refusal.NO_MEMBERSHIP)
         raise Unauthenticated
     return scope
+
+
+def scope_of(database: Database, holder: Holder | SessionHolder) -> Scope | None:
+    """What the holder may see now; None when nothing is left of the membership."""
+    try:
+        scope = Scope.for_principal(database, holder.login, mandant=holder.mandant, source=SOURCE)
+    except ScopeError:
+        return None
+    # Over all tenants acts the owner only; whoever is not owner any more holds nothing.
+    return None if holder.mandant is None and scope.mandant_id is not None else scope
 
 
 def require(role: Role, *, whole_installation: bool = False) -> Callable[..., Scope]:
@@ -79,11 +96,17 @@ def require(role: Role, *, whole_installation: bool = False) -> Callable[..., Sc
     def principal(
         request: Request,
         credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+        sent: Annotated[str | None, Depends(forms.sent_token)],
     ) -> Scope:
         database, route = installation_of(request).database, route_of(request)
         token = credentials.credentials if credentials else None
-        scope = authenticate(database, token, route=route)
+        session = request.cookies.get(forms.SESSION_COOKIE)
+        scope = authenticate(database, token, route=route, session=session)
         request.state.scope = scope
+        request.state.by_session = by_session = token is None
+        changes = request.method not in forms.SAFE_METHODS
+        if by_session and changes and not forms.is_ours(request, sent):
+            raise StaleForm("The form does not belong to this session.")
         scope.require(role)
         if whole_installation and scope.mandant_id is not None:
             raise ScopeError("This needs the owner's token over all tenants.")

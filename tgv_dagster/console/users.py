@@ -1,0 +1,57 @@
+"""Commands for people who sign in at the pages: give a password, list who may."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from tgv_dagster.audit.ledger import GateClosed
+from tgv_dagster.console.common import AS_OPTION, err, opened, out
+from tgv_dagster.web import passwords
+from tgv_dagster.web.passwords import PasswordError
+
+user_app = typer.Typer(help="People who sign in at the pages.", no_args_is_help=True)
+
+
+@user_app.command("add")
+def add(
+    login: str = typer.Argument(help="Login of a person of the organisation (`tgv org show`)."),
+    from_stdin: bool = typer.Option(
+        False, "--stdin", help="Read the password from standard input."
+    ),
+    by: str = AS_OPTION,
+) -> None:
+    """Let a person sign in, or change the password; open sessions of the person end.
+
+    A second person only while the checkpoint `walls` is green: `tgv run` measures it.
+    """
+    password = (
+        sys.stdin.readline().rstrip("\r\n")
+        if from_stdin
+        else typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+    )
+    with opened() as installation:
+        try:
+            passwords.set_password(installation.database, login, password, by=by)
+        except PasswordError as error:
+            raise typer.BadParameter(str(error)) from error
+        except GateClosed as error:
+            err.print(f"[red]A second person may not sign in yet: {error}[/red]")
+            raise typer.Exit(1) from error
+    out.print(f"{login} may sign in.")
+
+
+@user_app.command("list")
+def list_all() -> None:
+    """List everybody with whether the pages let them in."""
+    with opened() as installation:
+        table = Table(title="users", title_justify="left")
+        for column in ("login", "name", "signs in", "roles"):
+            table.add_column(column, overflow="fold")
+        for user in passwords.list_users(installation.database):
+            signs_in = "yes" if user.signs_in else "no"
+            table.add_row(user.login, escape(user.name), signs_in, escape(", ".join(user.roles)))
+        out.print(table)
