@@ -156,6 +156,16 @@ TABLES: tuple[Table, ...] = (
         f"{_via('txn_master', 'w.id = txn_document_links.txn_id')}\n    AND "
         f"{_document('txn_document_links')}",
     ),
+    Table("txn_transfers", PRIMARY, _via("txn_master", "w.id = txn_transfers.out_txn")),
+    Table("txn_sightings", PRIMARY, _via("txn_master", "w.id = txn_sightings.txn_id")),
+    Table(
+        "bank_imports",
+        PRIMARY,
+        f"{_document('bank_imports')} OR (bank_imports.document_id IS NULL AND "
+        f"{_tenant(entity=None, is_test=True, min_role=Role.MANDANT_ADMIN)})",
+    ),
+    Table("bank_statements", PRIMARY, _tenant(level=True, is_test=True)),
+    Table("bank_pending", PRIMARY, _tenant(level=True, is_test=True)),
     Table("artefacts", PRIMARY, _tenant(level=True, is_test=True)),
     Table("artefact_sources", PRIMARY, _via("artefacts", "w.id = artefact_sources.artefact_id")),
 )
