@@ -105,6 +105,19 @@ BAD_REQUESTS: tuple[tuple[str, str, dict[str, Any], int], ...] = (
     ("GET", "/api/search?q=a&axis=invoice_date&from=2026-02-01&to=2026-01-01", {}, 422),
     ("GET", "/api/search?q=a&axis=created_at&from=2026-01-01", {}, 422),
     ("GET", "/api/search?q=a&axis=invoice_date&from=2026-02-30", {}, 422),
+    ("POST", "/api/search", {"json": {}}, 422),
+    ("POST", "/api/search", {"json": {"q": "\x00"}}, 422),
+    ("POST", "/api/search", {"json": {"q": "a", "more": 1}}, 422),
+    ("POST", "/api/search", {"json": {"q": "a", "from": "2026-01-01"}}, 422),
+    ("GET", "/api/documents?sort=text", {}, 422),
+    ("GET", "/api/documents?sort=id%3B--", {}, 422),
+    ("GET", "/api/documents?limit=501", {}, 422),
+    ("GET", "/api/documents?offset=-1", {}, 422),
+    ("GET", "/api/documents?amount_from=NaN", {}, 422),
+    ("GET", "/api/documents?amount_from=1e40", {}, 422),
+    ("GET", "/api/documents?axis=created_at&from=2026-01-01", {}, 422),
+    ("GET", "/api/documents?from=2026-01-01", {}, 422),
+    ("GET", "/api/documents?provider=%00", {}, 422),
     ("GET", "/l/%00", {}, 404),
     ("GET", "/l/" + "%F0%9F" * 50, {}, 404),
     ("GET", "/static/../app.py", {}, 404),
@@ -249,6 +262,21 @@ def test_a_search_names_its_ways_and_the_filters_that_acted(service: Service) ->
 def test_a_search_may_be_narrowed_and_never_widened(service: Service) -> None:
     assert service.get("/api/search?q=a&entity=nord-gmbh", "eva").status_code == 403
     assert service.get("/api/search?q=a&entity=nord-sarl", "eva").status_code == 200
+
+
+def test_a_question_in_the_body_gets_the_answer_of_one_in_the_address(service: Service) -> None:
+    answers = [
+        service.get("/api/search?q=Eichenholz&axis=invoice_date&from=2026-01-01", "vera").json(),
+        service.ask(
+            "POST",
+            "/api/search",
+            "vera",
+            json={"q": "Eichenholz", "axis": "invoice_date", "from": "2026-01-01"},
+        ).json(),
+    ]
+    for answer in answers:
+        answer.pop("ways")
+    assert answers[0] == answers[1]
 
 
 # --- audit -------------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ _DIGIT = re.compile(r"\d")
 _EDGE = "()[]{}<>\"'.,;:!?*|=€$£-_/\\#"
 _DAY = re.compile(r"(\d{1,2})(?:\.|er|re|o|st|nd|rd|th)?,?")
 _LONGEST_DAY, _LONGEST_YEAR = 6, 8
-_YEAR = re.compile(r"((?:19|20)\d{2}|'\d{2})[.,;:)]*")
+_YEAR = re.compile(r"((?:19|20)\d{2}|'\d{2})[.,;:)?!\"']*")
 
 
 def read_part(part: str) -> Part | None:

@@ -30,6 +30,8 @@ from tgv_dagster.know.embeddings import Embedder, EmbeddingError, ScoreFloor
 from tgv_dagster.know.queries import NothingToSearch, QueryTerms, understand
 from tgv_dagster.know.snippets import snippet_of
 from tgv_dagster.know.spaces import SpaceChanged, active_space, floor_of
+from tgv_dagster.know.structured import NOT_RUN as FIELDS_NOT_RUN
+from tgv_dagster.know.structured import FieldAnswer, answer_from_fields, field_line
 from tgv_dagster.know.vectors import (
     ScanSettings,
     VectorSizes,
@@ -122,6 +124,7 @@ class SearchTrace:
 class SearchAnswer:
     """The cards of one question, the line above them, and how they came about.
 
+    fields: what dates, amounts, numbers and parties answer beside the cards (RET-42, RET-43);
     acting: every filter that acted, the reader's ceiling among them, never a number of what lies
     behind it (RET-29, CONF-07); stopped: words of the question left out as fillers.
     """
@@ -129,6 +132,7 @@ class SearchAnswer:
     question: str
     cards: tuple[Card, ...]
     passages: tuple[Passage, ...]
+    fields: FieldAnswer
     line: str
     emptiness: Emptiness
     acting: tuple[str, ...]
@@ -177,11 +181,13 @@ def search(
             nothing=nothing,
         )
         balanced, passages = ways.filled(balanced, terms)
+        fields = FIELDS_NOT_RUN if isinstance(terms, NothingToSearch) else ways.fields(terms)
     return SearchAnswer(
         question=question,
         cards=balanced.cards,
         passages=passages,
-        line=hit_line(balanced, language),
+        fields=fields,
+        line=" ".join(filter(None, (hit_line(balanced, language), field_line(fields, language)))),
         emptiness=balanced.emptiness,
         acting=acting,
         stopped=() if isinstance(terms, NothingToSearch) else terms.stopped,
@@ -196,7 +202,7 @@ def search(
             words_hits=len(words.hits),
             words_ms=ways.words_ms,
             total_ms=_ms_since(started),
-            reasons=tuple(way.reason for way in (vector, words) if way.reason),
+            reasons=tuple(way.reason for way in (vector, words, fields) if way.reason),
         ),
         balanced=balanced,
     )
@@ -333,6 +339,14 @@ class _Ways:
                 return hits
             # One document can fill the first hits with its many chunks.
             limit = min(MAX_LIMIT, limit * _WORDS_GROWTH)
+
+    def fields(self, terms: QueryTerms) -> FieldAnswer:
+        """What the fields of documents answer; FAILED with a reason after the time limit."""
+        try:
+            with self.connection.transaction():
+                return answer_from_fields(self.connection, self.scope, terms)
+        except psycopg.errors.QueryCanceled:
+            return FieldAnswer(state=WayState.FAILED, reason="fields: time limit")
 
     def _visible(self, chunk_ids: Sequence[int]) -> dict[int, int]:
         """Document by chunk, of those chunks that stand behind the walls and filters now."""

@@ -1,0 +1,183 @@
+"""Dates, amounts, persons and register numbers answered from fields, with how many of how many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from knowledge_builders import Knowledge
+
+from tgv_dagster.know.balance import WayState
+from tgv_dagster.know.queries import QueryTerms, understand
+from tgv_dagster.know.search import SearchFilters, search
+from tgv_dagster.know.structured import SHOWN_AT_MOST, Asked, FieldAnswer, field_terms, is_named
+from tgv_dagster.store.db import Database
+
+
+@pytest.fixture
+def knowledge(database: Database, tmp_path: Path) -> Iterator[Knowledge]:
+    opened = Knowledge.open(database, tmp_path / "index")
+    yield opened
+    opened.words.close()
+
+
+def put(knowledge: Knowledge, document: int, field: str, value: str, origin: str = "machine"):
+    knowledge.rows(
+        "INSERT INTO document_values (document_id, field, value, origin, confidence, set_by,"
+        " version) VALUES (%s, %s, %s, %s, 0.9, 'test', '1') RETURNING 1",
+        document, field, value, origin,
+    )  # fmt: skip
+
+
+def mention(knowledge: Knowledge, document: int, name: str | None, **more: str) -> None:
+    knowledge.rows(
+        "INSERT INTO contact_mentions (document_id, role, name_raw, iban, vat_id, source_kind)"
+        " VALUES (%s, 'sender', %s, %s, %s, 'text') RETURNING 1",
+        document, name, more.get("iban"), more.get("vat_id"),
+    )  # fmt: skip
+
+
+def fields(
+    knowledge: Knowledge, question: str, login: str = "anna", **filters: object
+) -> FieldAnswer:
+    scope = knowledge.scope(login)
+    asked = SearchFilters(**filters)  # type: ignore[arg-type]
+    return search(knowledge.parts, scope, question, filters=asked).fields
+
+
+def found(answer: FieldAnswer) -> list[int]:
+    return list(dict.fromkeys(hit.document_id for hit in answer.hits))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "question"),
+    [
+        ("due_date", "2026-08-31", "Echéance : 31 août"),
+        ("due_date", "2026-08-31", "Was ist am 31.08.2026 fällig?"),
+        ("contract_end_date", "2026-08-31", "Welche Verträge enden im August 2026?"),
+        ("accounting_period", "2026-08", "Buchungen August 2026"),
+        ("amount_gross", "1234.50", "Rechnung über 1.234,50 Euro"),
+        ("amount_due", "-300", "remboursement de 300,00 €"),
+        ("invoice_number", "RE-2026/0815", "Was steht in RE 2026 0815?"),
+        ("customer_number", "K 4711-22", "Kundennummer K4711-22"),
+    ],
+)
+def test_a_value_that_is_asked_for_is_found_in_its_field(
+    knowledge: Knowledge, field: str, value: str, question: str
+) -> None:
+    document, other = knowledge.add("Inhalt ohne Bezug"), knowledge.add("Anderes")
+    put(knowledge, document, field, value)
+    put(knowledge, other, field, {"due_date": "2026-08-30"}.get(field, "2025-01-01"))
+    answer = fields(knowledge, question)
+    assert found(answer) == [document]
+    assert (answer.used, answer.of, answer.state) == (1, 1, WayState.COMPLETE)
+    assert answer.hits[0].field == field
+    assert answer.hits[0].link == f"#{document}"
+
+
+def test_a_value_that_a_person_replaced_does_not_count(knowledge: Knowledge) -> None:
+    document = knowledge.add("x")
+    put(knowledge, document, "due_date", "2026-08-31")
+    put(knowledge, document, "due_date", "2026-09-30", "human")
+    assert found(fields(knowledge, "fällig 31.08.2026")) == []
+    assert found(fields(knowledge, "fällig 30.09.2026")) == [document]
+
+
+@pytest.mark.parametrize(
+    "question", ["Wer ist Jörg Müller?", "qui est joerg mueller", "Muller", "Wer ist Müller?"]
+)
+def test_a_person_is_resolved_to_every_document_that_mentions_it(
+    knowledge: Knowledge, question: str
+) -> None:
+    mentioned = [knowledge.add(f"Brief {n}") for n in range(SHOWN_AT_MOST + 3)]
+    for document in mentioned:
+        mention(knowledge, document, "Jörg Müller")
+    mention(knowledge, knowledge.add("Brief"), "Jörg Meier")
+    answer = fields(knowledge, question)
+    assert found(answer) == mentioned[::-1][:SHOWN_AT_MOST]
+    assert (answer.used, answer.of) == (SHOWN_AT_MOST, SHOWN_AT_MOST + 3)
+
+
+def test_how_many_of_how_many_is_said_in_the_line(knowledge: Knowledge) -> None:
+    for number in range(8):
+        mention(knowledge, knowledge.add(f"Brief {number}"), "Möwen OHG")
+    scope = knowledge.scope()
+    lines = {
+        language: search(knowledge.parts, scope, "Wer ist Möwen OHG?", language=language).line
+        for language in ("de", "fr", "en")
+    }
+    assert "6 von 8" in lines["de"]
+    assert "6 sur 8" in lines["fr"]
+    assert "6 of 8" in lines["en"]
+
+
+def test_a_register_or_account_number_leads_to_its_party(knowledge: Knowledge) -> None:
+    document, own = knowledge.add("x", entity="nord-sarl"), knowledge.add("y")
+    mention(knowledge, document, None, vat_id="FR 40 303 265 045")
+    knowledge.rows(
+        "UPDATE entities SET register_no = 'HRB 102141 B' WHERE slug = 'nord-gmbh' RETURNING 1"
+    )
+    assert found(fields(knowledge, "Wem gehört FR40303265045?")) == [document]
+    answer = fields(knowledge, "Geschäftsführer der HRB 102141 B")
+    assert found(answer) == [own]
+    assert answer.hits[0].asked is Asked.PARTY
+
+
+def test_what_answers_more_of_the_question_comes_first(knowledge: Knowledge) -> None:
+    both, newer = knowledge.add("x"), knowledge.add("y")
+    for document in (both, newer):
+        mention(knowledge, document, "Möwen OHG")
+    put(knowledge, both, "amount_gross", "119.00")
+    answer = fields(knowledge, "Möwen OHG 119,00")
+    assert (found(answer), answer.of) == ([both, newer], 2)
+
+
+def test_nothing_behind_a_wall_is_found_or_counted(knowledge: Knowledge) -> None:
+    strict = knowledge.add("x", confidentiality_level="streng_vertraulich")
+    foreign = knowledge.add("x", entity="haus-sued")
+    trashed = knowledge.add("x", state="trashed")
+    seen = knowledge.add("x")
+    for document in (strict, foreign, trashed, seen):
+        mention(knowledge, document, "Zeppelin AG")
+        put(knowledge, document, "due_date", "2026-08-31")
+    for question in ("Zeppelin AG", "31.08.2026"):
+        answer = fields(knowledge, question, "emil")
+        assert (found(answer), answer.of) == ([seen], 1)
+        assert fields(knowledge, question, "chef").of == 3, "the positive control"
+    assert found(fields(knowledge, "31.08.2026", entity="nord-sarl")) == []
+
+
+def test_a_pinned_document_is_asked_by_vector_only(knowledge: Knowledge) -> None:
+    document = knowledge.add("x")
+    put(knowledge, document, "due_date", "2026-08-31")
+    answer = fields(knowledge, "31.08.2026", document_id=document)
+    assert (answer.hits, answer.state) == ((), WayState.NOT_RUN)
+
+
+def test_terms_are_read_in_their_stored_forms() -> None:
+    terms = understand("am 31.08.2026, 30. Juni, Mai 2026, 1.234,50 Euro, DE136695976")
+    assert isinstance(terms, QueryTerms)
+    asked = field_terms(terms)
+    assert asked.days == ("2026-08-31",)
+    assert asked.month_days == ("06-30",)
+    assert asked.months == ("2026-05",)
+    assert "1234.5" in asked.amounts
+    assert "de136695976" in asked.numbers
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "named"),
+    [
+        ("Stadtwerke Hamburg GmbH", ("rechnung", "hamburg"), False),
+        ("Stadtwerke Hamburg GmbH", ("rechnung", "stadtwerke", "hamburg"), True),
+        ("Stadtwerke Hamburg GmbH", ("stadtwerke",), True),
+        ("S.A.R.L.", ("sarl",), False),
+        ("GmbH", (), False),
+        ("", ("a",), False),
+    ],
+)
+def test_a_party_is_named_by_its_whole_name_or_by_nothing_else(
+    name: str, words: tuple[str, ...], named: bool
+) -> None:
+    assert is_named(name, words) is named
