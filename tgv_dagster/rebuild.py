@@ -289,7 +289,7 @@ def rebuild_step(
         generation = _new_generation(connection, step, scope, by)
         subjects = documents
         if STAGES[step].subject is Subject.ARRIVAL:
-            subjects = _arrivals_of(connection, documents)
+            subjects = ledger.arrivals_of(connection, documents)
         stage = Stage.CHUNK if step is Stage.EMBED else step
         ledger.enqueue(connection, stage, subjects, generation=generation)
         if step is Stage.EMBED:
@@ -343,15 +343,6 @@ def _in_scope(connection: Connection, scope: RebuildScope) -> list[int]:
         ORDER BY id
         """,
         scope.to_json(),
-    ).fetchall()
-    return [row[0] for row in rows]
-
-
-def _arrivals_of(connection: Connection, documents: list[int]) -> list[int]:
-    rows = connection.execute(
-        "SELECT a.id FROM document_numbers n JOIN arrivals a ON a.uid = n.arrival_uid"
-        " WHERE n.id = ANY (%s) ORDER BY a.id",
-        (documents,),
     ).fetchall()
     return [row[0] for row in rows]
 

@@ -58,6 +58,32 @@ def _case(service: Service) -> int:
     return question(service, document(service), "due_date")
 
 
+def _strict_case(service: Service) -> int:
+    return question(service, document(service, level="vertraulich"), "due_date")
+
+
+def _card(service: Service, level: str = "intern", to: str = "vertraulich") -> int:
+    """A card that changes the level, proposed by the manager."""
+    made = service.post(
+        f"/api/documents/{document(service, level=level)}/cards",
+        "anna",
+        json={"action": "change_level", "arguments": {"level": to}},
+    )
+    return made.json()["id"]
+
+
+def _executed_card(service: Service) -> int:
+    """A card that filled in a project, executed by the manager."""
+    made = service.post(
+        f"/api/documents/{document(service)}/cards",
+        "anna",
+        json={"action": "answer", "arguments": {"values": {"due_date": "2026-04-01"}}},
+    )
+    number = made.json()["id"]
+    assert service.post(f"/api/cards/{number}/execute", "anna").status_code == 200
+    return number
+
+
 def _arrival_of(service: Service, number: int) -> int:
     ((arrival_id,),) = service.rows("SELECT id FROM arrivals WHERE document_id = %s", number)
     return arrival_id
@@ -124,6 +150,60 @@ TABLE: dict[str, tuple[Expected, ...]] = {
         Expected(
             lambda s: (f"/api/cases/{_case(s)}/dismiss", {"json": {"reason": "not needed"}}),
             IN_NORD_GMBH & WRITERS,
+            forbidden=VERA,
+        ),
+    ),
+    "GET /api/inbox": (Expected(lambda s: ("/api/inbox", {}), EVERYBODY),),
+    "GET /api/approvals": (Expected(lambda s: ("/api/approvals", {}), EVERYBODY),),
+    "GET /api/cases/{case_id}/conversation": (
+        Expected(lambda s: (f"/api/cases/{_case(s)}/conversation", {}), IN_NORD_GMBH),
+        Expected(lambda s: (f"/api/cases/{_strict_case(s)}/conversation", {}), ABOVE_CEILING),
+    ),
+    "POST /api/cases/{case_id}/messages": (
+        Expected(
+            lambda s: (f"/api/cases/{_case(s)}/messages", {"json": {"text": "am 14.04.2026"}}),
+            IN_NORD_GMBH & WRITERS,
+            forbidden=VERA,
+        ),
+    ),
+    "GET /api/cards/{card_id}": (
+        Expected(lambda s: (f"/api/cards/{_card(s)}", {}), IN_NORD_GMBH),
+        Expected(lambda s: (f"/api/cards/{_card(s, level='vertraulich')}", {}), ABOVE_CEILING),
+    ),
+    "POST /api/cards/{card_id}/execute": (
+        Expected(
+            lambda s: (f"/api/cards/{_card(s)}/execute", {}),
+            IN_NORD_GMBH & WRITERS,
+            forbidden=VERA,
+        ),
+        Expected(
+            lambda s: (f"/api/cards/{_card(s, to='oeffentlich')}/execute", {}),
+            MANAGERS_OF_NORD,
+            forbidden=frozenset({("vera", "nord"), ("emil", "nord")}),
+        ),
+    ),
+    "POST /api/cards/{card_id}/reject": (
+        Expected(
+            lambda s: (f"/api/cards/{_card(s)}/reject", {"json": {"reason": "no"}}),
+            IN_NORD_GMBH & WRITERS,
+            forbidden=VERA,
+        ),
+    ),
+    "POST /api/cards/{card_id}/withdraw": (
+        Expected(
+            lambda s: (f"/api/cards/{_executed_card(s)}/withdraw", {"json": {"reason": "no"}}),
+            IN_NORD_GMBH & WRITERS,
+            forbidden=VERA,
+        ),
+    ),
+    "POST /api/documents/{document_id}/cards": (
+        Expected(
+            lambda s: (
+                f"/api/documents/{document(s)}/cards",
+                {"json": {"action": "change_level", "arguments": {"level": "vertraulich"}}},
+            ),
+            IN_NORD_GMBH & WRITERS,
+            success=201,
             forbidden=VERA,
         ),
     ),

@@ -15,8 +15,23 @@ from tgv_dagster.arrive.mail_access import SwitchedOff
 from tgv_dagster.arrive.mail_drop import NotAMail
 from tgv_dagster.arrive.mailbox import BackfillRefused, PollerBusy, PollTooSoon
 from tgv_dagster.arrive.mark_seen import NothingNamed
-from tgv_dagster.clarify.decisions import CaseClosed, CaseNotFound, NotAnswerable
+from tgv_dagster.clarify.cases import BeingRebuilt, CaseClosed, CaseNotFound, NotAnswerable
+from tgv_dagster.clarify.execution import (
+    CardNotExecutable,
+    CardNotFound,
+    CardStale,
+    ChoiceNeeded,
+    NotWithdrawable,
+    Refused,
+)
+from tgv_dagster.file.compartments import CompartmentRefused
 from tgv_dagster.installation import Installation
+from tgv_dagster.know.lifecycle import (
+    DocumentChanged,
+    DocumentNotFound,
+    LooserThanCompartment,
+    NotAssignable,
+)
 from tgv_dagster.rebuild import RebuildError
 from tgv_dagster.settings import Settings, SettingsError, load_settings
 from tgv_dagster.store.blobs import StoreError
@@ -38,16 +53,28 @@ KNOWN_ERRORS = (
     PollTooSoon,
     PollerBusy,
     SwitchedOff,
+    BeingRebuilt,
+    CardNotExecutable,
+    CardNotFound,
+    CardStale,
     CaseClosed,
     CaseNotFound,
+    ChoiceNeeded,
+    CompartmentRefused,
     DatabaseFull,
     DatabaseUnavailable,
+    DocumentNotFound,
     EmbeddedServerError,
+    DocumentChanged,
+    LooserThanCompartment,
     NotAnswerable,
+    NotAssignable,
+    NotWithdrawable,
     OrganisationError,
     PortBusy,
     ProcessEnded,
     RebuildError,
+    Refused,
     SchemaError,
     ScopeError,
     SettingsError,

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from tgv_dagster.clarify import decisions
-from tgv_dagster.clarify.decisions import CaseRow, NotAnswerable
+from tgv_dagster.clarify.cases import CaseRow, NotAnswerable
 from tgv_dagster.console.common import (
     AS_OPTION,
     MANDANT_OPTION,

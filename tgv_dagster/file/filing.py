@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tgv_dagster.file.compartments import compartment_for
 from tgv_dagster.store import ledger
 from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.ledger import Claim
 from tgv_dagster.store.levels import Level, is_known, rank_of
 from tgv_dagster.store.pull import BatchReport, pull
 from tgv_dagster.store.stages import STAGES, Stage
+from tgv_dagster.understand.evidence import Field
+from tgv_dagster.understand.values import effective_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +77,22 @@ def file_documents(
 
 def _decide(connection: Connection, document_id: int) -> Filing:
     row = connection.execute(
-        """
-        SELECT d.mandant_id, d.entity, d.confidentiality_level, c.id, c.default_level
-        FROM documents d LEFT JOIN LATERAL (
-            SELECT id, default_level FROM compartments c
-            WHERE c.mandant_id = d.mandant_id AND (c.entity = d.entity OR c.entity IS NULL)
-              AND c.folder IN (d.doc_type, '*')
-            ORDER BY c.entity NULLS LAST, c.folder = '*' LIMIT 1) c ON true
-        WHERE d.id = %s
-        """,
+        "SELECT mandant_id, entity, confidentiality_level, doc_type FROM documents WHERE id = %s",
         (document_id,),
     ).fetchone()
     assert row is not None
-    level = row[2] if row[2] is None or is_known(row[2]) else str(Level.STRICT)
-    compartment = None if row[3] is None else (row[3], row[4])
-    return decide_filing(mandant_id=row[0], entity=row[1], level=level, compartment=compartment)
+    mandant_id, entity, level, doc_type = row
+    found = None
+    if mandant_id is not None:
+        folder = effective_values(connection, document_id).get(Field.FOLDER)
+        chosen = None if folder is None else folder.text
+        found = compartment_for(connection, mandant_id, entity, chosen, doc_type)
+    return decide_filing(
+        mandant_id=mandant_id,
+        entity=entity,
+        level=level if level is None or is_known(level) else str(Level.STRICT),
+        compartment=None if found is None else (found.id, found.default_level),
+    )
 
 
 def _wait(connection: Connection, claim: Claim, missing: tuple[str, ...]) -> None:

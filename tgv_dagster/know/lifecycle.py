@@ -84,8 +84,8 @@ class LifecycleOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class _Facts:
-    """The document as its reader saw it."""
+class DocumentFacts:
+    """The document as its reader saw it; what is done to it is done to exactly this."""
 
     document_id: int
     mandant_id: int | None
@@ -104,27 +104,33 @@ _FACTS = (
 )
 
 
-def _seen(database: Database, scope: Scope, document_id: int) -> _Facts:
+def seen(database: Database, scope: Scope, document_id: int) -> DocumentFacts:
     """The document, when the scope may change and see it. Raises ScopeError, DocumentNotFound."""
     scope.require(Role.EDITOR)
     with database.reading(scope) as connection:
         row = connection.execute(_FACTS, (document_id,)).fetchone()
     if row is None:
         raise DocumentNotFound(f"There is no document #{document_id}.")
-    return _Facts(*row)
+    return DocumentFacts(*row)
 
 
-def _hold(connection: Connection, facts: _Facts) -> None:
-    """Lock the row; what was allowed was allowed for what was seen."""
+def facts_of(connection: Connection, document_id: int) -> DocumentFacts | None:
+    """The document as it is now, for whoever looked through the walls before."""
+    row = connection.execute(_FACTS, (document_id,)).fetchone()
+    return None if row is None else DocumentFacts(*row)
+
+
+def hold(connection: Connection, facts: DocumentFacts) -> None:
+    """Lock the row; what was allowed was allowed for what was seen. Raises DocumentChanged."""
     row = connection.execute(
         f"{_FACTS} FOR NO KEY UPDATE".encode(), (facts.document_id,)
     ).fetchone()
-    if row is None or _Facts(*row) != facts:
+    if row is None or DocumentFacts(*row) != facts:
         raise DocumentChanged(f"Document #{facts.document_id} was changed just now; look again.")
 
 
 def _tell(
-    connection: Connection, scope: Scope, facts: _Facts, kind: str, payload: dict[str, Any]
+    connection: Connection, scope: Scope, facts: DocumentFacts, kind: str, payload: dict[str, Any]
 ) -> None:
     """The word index has to follow, and the account says who did what."""
     ledger.enqueue(connection, Stage.WORDS, [facts.document_id], again=True)
@@ -167,17 +173,23 @@ def remove_document(
 
     Repeating it changes nothing. Raises ScopeError, DocumentNotFound, DocumentChanged.
     """
-    facts = _seen(database, scope, document_id)
+    facts = seen(database, scope, document_id)
     with database.worker() as connection:
-        _hold(connection, facts)
-        if facts.state != "trashed":
-            connection.execute(
-                "UPDATE documents SET state = 'trashed', index_filter = %s,"
-                " version = version + 1, updated_at = now() WHERE id = %s",
-                (IndexFilter.NOT_ACTIVE, document_id),
-            )
-            _tell(connection, scope, facts, "document.trashed", {"from": facts.state})
+        put_into_trash(connection, scope, facts)
     return _outcome(database, words, document_id)
+
+
+def put_into_trash(connection: Connection, scope: Scope, facts: DocumentFacts) -> None:
+    """Trash what was seen, in the caller's transaction. Raises DocumentChanged."""
+    hold(connection, facts)
+    if facts.state == "trashed":
+        return
+    connection.execute(
+        "UPDATE documents SET state = 'trashed', index_filter = %s,"
+        " version = version + 1, updated_at = now() WHERE id = %s",
+        (IndexFilter.NOT_ACTIVE, facts.document_id),
+    )
+    _tell(connection, scope, facts, "document.trashed", {"from": facts.state})
 
 
 def restore_document(
@@ -188,23 +200,32 @@ def restore_document(
 
     Raises ScopeError, DocumentNotFound, DocumentChanged.
     """
-    facts = _seen(database, scope, document_id)
+    facts = seen(database, scope, document_id)
     if facts.state != "trashed":
         return _outcome(database, words, document_id)
     with database.worker() as connection:
-        _hold(connection, facts)
-        row = connection.execute(
-            "UPDATE documents SET version = version + 1, updated_at = now(),"
-            " state = CASE WHEN held_gate IS NULL THEN 'active' ELSE 'held' END"
-            " WHERE id = %s RETURNING state",
-            (document_id,),
-        ).fetchone()
-        assert row is not None
-        if row[0] == "active":
-            ledger.enqueue(connection, Stage.CHUNK, [document_id], again=True)
-        _tell(connection, scope, facts, "document.restored", {"to": row[0]})
-    made = _cut_and_embed(database, document_id) if row[0] == "active" else None
+        state = take_out_of_trash(connection, scope, facts)
+    made = _cut_and_embed(database, document_id) if state == "active" else None
     return _outcome(database, words, document_id, made)
+
+
+def take_out_of_trash(connection: Connection, scope: Scope, facts: DocumentFacts) -> str:
+    """Restore what was seen, in the caller's transaction; returns its state. Chunks are pending.
+
+    Raises DocumentChanged.
+    """
+    hold(connection, facts)
+    row = connection.execute(
+        "UPDATE documents SET version = version + 1, updated_at = now(),"
+        " state = CASE WHEN held_gate IS NULL THEN 'active' ELSE 'held' END"
+        " WHERE id = %s RETURNING state",
+        (facts.document_id,),
+    ).fetchone()
+    assert row is not None
+    if row[0] == "active":
+        ledger.enqueue(connection, Stage.CHUNK, [facts.document_id], again=True)
+    _tell(connection, scope, facts, "document.restored", {"to": row[0]})
+    return str(row[0])
 
 
 def _cut_and_embed(database: Database, document_id: int) -> Followed:
@@ -235,30 +256,51 @@ def change_level(
 
     Raises ScopeError, DocumentNotFound, DocumentChanged, LooserThanCompartment.
     """
-    facts = _seen(database, scope, document_id)
+    facts = seen(database, scope, document_id)
     if level.rank < rank_of(facts.level):
         scope.require(Role.MANDANT_ADMIN)
     with database.worker() as connection:
-        _hold(connection, facts)
-        floor = _compartment_level(connection, document_id)
-        if floor is not None and level.rank < rank_of(floor):
-            raise LooserThanCompartment(
-                f"The compartment of document #{document_id} is {floor}; a file is never looser."
-            )
-        set_human_value(
-            connection, document_id, Field.CONFIDENTIALITY_LEVEL, str(level), by=scope.principal
-        )
-        show_on_document(connection, document_id)
-        if facts.level is None:
-            ledger.enqueue(connection, Stage.FILE, [document_id], again=True)
-        _tell(
-            connection,
-            scope,
-            facts,
-            "document.level_changed",
-            {"from": facts.level if is_known(facts.level) else None, "to": str(level)},
-        )
+        set_level(connection, scope, facts, level)
     return _outcome(database, words, document_id)
+
+
+def set_level(
+    connection: Connection,
+    scope: Scope,
+    facts: DocumentFacts,
+    level: Level,
+    *,
+    card_id: int | None = None,
+) -> None:
+    """Set the level of what was seen, in the caller's transaction; who may is asked before.
+
+    Raises DocumentChanged, LooserThanCompartment.
+    """
+    document_id = facts.document_id
+    hold(connection, facts)
+    floor = _compartment_level(connection, document_id)
+    if floor is not None and level.rank < rank_of(floor):
+        raise LooserThanCompartment(
+            f"The compartment of document #{document_id} is {floor}; a file is never looser."
+        )
+    set_human_value(
+        connection,
+        document_id,
+        Field.CONFIDENTIALITY_LEVEL,
+        str(level),
+        by=scope.principal,
+        card_id=card_id,
+    )
+    show_on_document(connection, document_id)
+    if facts.level is None:
+        ledger.enqueue(connection, Stage.FILE, [document_id], again=True)
+    _tell(
+        connection,
+        scope,
+        facts,
+        "document.level_changed",
+        {"from": facts.level if is_known(facts.level) else None, "to": str(level)},
+    )
 
 
 def _compartment_level(connection: Connection, document_id: int) -> str | None:
@@ -288,31 +330,70 @@ def assign(
     into another tenant needs the right to write in both. Raises ScopeError, DocumentNotFound,
     DocumentChanged, NotAssignable, AlreadyHere.
     """
-    facts = _seen(database, scope, document_id)
+    place = place_for(database, scope, document_id, entity=entity, project_code=project_code)
+    try:
+        with database.worker() as connection:
+            set_place(connection, scope, place)
+    except psycopg.errors.UniqueViolation:
+        raise not_assignable(database, place.target, place.facts) from None
+    return _outcome(database, words, document_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a document as seen may go: entity and project, in a scope that writes there."""
+
+    facts: DocumentFacts
+    target: Scope
+    entity: str
+    project: str | None
+
+
+def place_for(
+    database: Database,
+    scope: Scope,
+    document_id: int,
+    *,
+    entity: str | None,
+    project_code: str | None,
+) -> Place:
+    """The place an assignment means, through the walls of both sides.
+
+    Raises ScopeError, DocumentNotFound, NotAssignable.
+    """
+    facts = seen(database, scope, document_id)
     entity = entity or facts.entity
     if entity is None:
         raise NotAssignable
     target = _target_scope(database, scope, facts, entity)
     project = _project(database, target, facts, entity, project_code)
-    try:
-        with database.worker() as connection:
-            _hold(connection, facts)
-            by = scope.principal
-            if entity != facts.entity:
-                set_human_value(connection, document_id, Field.ENTITY, entity, by=by)
-            if project != facts.project_code:
-                set_human_value(connection, document_id, Field.PROJECT_CODE, project, by=by)
-            show_on_document(connection, document_id)
-            _carry_along(connection, facts, entity)
-            ledger.enqueue(connection, Stage.DEEPEN, [document_id], again=True)
-            payload = {"from": facts.entity, "to": entity, "project_code": project}
-            _tell(connection, scope, facts, "document.assigned", payload)
-    except psycopg.errors.UniqueViolation:
-        raise _not_assignable(database, target, facts) from None
-    return _outcome(database, words, document_id)
+    return Place(facts, target, entity, project)
 
 
-def _target_scope(database: Database, scope: Scope, facts: _Facts, entity: str) -> Scope:
+def set_place(
+    connection: Connection, scope: Scope, place: Place, *, card_id: int | None = None
+) -> None:
+    """Put the document there, in the caller's transaction.
+
+    Raises DocumentChanged, and UniqueViolation when the same bytes stand there already.
+    """
+    facts, by = place.facts, scope.principal
+    document_id = facts.document_id
+    hold(connection, facts)
+    if place.entity != facts.entity:
+        set_human_value(connection, document_id, Field.ENTITY, place.entity, by=by, card_id=card_id)
+    if place.project != facts.project_code:
+        set_human_value(
+            connection, document_id, Field.PROJECT_CODE, place.project, by=by, card_id=card_id
+        )
+    show_on_document(connection, document_id)
+    carry_along(connection, document_id)
+    ledger.enqueue(connection, Stage.DEEPEN, [document_id], again=True)
+    payload = {"from": facts.entity, "to": place.entity, "project_code": place.project}
+    _tell(connection, scope, facts, "document.assigned", payload)
+
+
+def _target_scope(database: Database, scope: Scope, facts: DocumentFacts, entity: str) -> Scope:
     """The scope in which the entity may be written. Raises NotAssignable."""
     if _sees_entity(database, scope, entity):
         return scope
@@ -347,7 +428,7 @@ def _sees_entity(database: Database, scope: Scope, entity: str) -> bool:
 
 
 def _project(
-    database: Database, target: Scope, facts: _Facts, entity: str, wanted: str | None
+    database: Database, target: Scope, facts: DocumentFacts, entity: str, wanted: str | None
 ) -> str | None:
     """The project after the assignment. Raises NotAssignable for one of another entity."""
     asked = wanted or facts.project_code
@@ -365,22 +446,23 @@ def _project(
     return None
 
 
-def _carry_along(connection: Connection, facts: _Facts, entity: str) -> None:
+def carry_along(connection: Connection, document_id: int) -> None:
     """What repeats entity and tenant of a document beside its chunks and vectors."""
-    if entity == facts.entity:
-        return
-    document = (facts.document_id,)
+    document = (document_id,)
     connection.execute(
-        "UPDATE prf_contracts SET entity = %s WHERE document_id = %s", (entity, *document)
+        "UPDATE prf_contracts c SET entity = d.entity FROM documents d"
+        " WHERE d.id = %s AND c.document_id = d.id AND c.entity IS DISTINCT FROM d.entity",
+        document,
     )
     connection.execute(
-        "UPDATE contract_positions p SET entity = %s FROM prf_contracts c"
-        " WHERE c.id = p.contract_id AND c.document_id = %s",
-        (entity, *document),
+        "UPDATE contract_positions p SET entity = c.entity FROM prf_contracts c"
+        " WHERE c.id = p.contract_id AND c.document_id = %s AND p.entity IS DISTINCT FROM c.entity",
+        document,
     )
     connection.execute(
         "UPDATE cases SET entity = d.entity, mandant_id = d.mandant_id FROM documents d"
-        " WHERE d.id = %s AND cases.document_id = d.id",
+        " WHERE d.id = %s AND cases.document_id = d.id"
+        " AND (cases.entity, cases.mandant_id) IS DISTINCT FROM (d.entity, d.mandant_id)",
         document,
     )
     connection.execute(
@@ -395,7 +477,7 @@ def _carry_along(connection: Connection, facts: _Facts, entity: str) -> None:
     )
 
 
-def _not_assignable(database: Database, target: Scope, facts: _Facts) -> NotAssignable:
+def not_assignable(database: Database, target: Scope, facts: DocumentFacts) -> NotAssignable:
     """The same bytes stand there: told only to who may see that document."""
     with database.reading(target) as connection:
         row = connection.execute(
@@ -428,9 +510,9 @@ def set_access(
         raise ValueError(f"At most {MOST_PERSONS} persons can be named for one document.")
     if visible_from is not None and visible_from.tzinfo is None:
         raise ValueError("The moment of release needs a time zone.")
-    facts = _seen(database, scope, document_id)
+    facts = seen(database, scope, document_id)
     with database.worker() as connection:
-        _hold(connection, facts)
+        hold(connection, facts)
         wanted = _persons_of_tenant(connection, facts, persons)
         named = {
             row[0]
@@ -466,7 +548,9 @@ def _opens_earlier(before: datetime | None, after: datetime | None) -> bool:
     return before is not None and (after is None or after < before)
 
 
-def _persons_of_tenant(connection: Connection, facts: _Facts, logins: Sequence[str]) -> set[int]:
+def _persons_of_tenant(
+    connection: Connection, facts: DocumentFacts, logins: Sequence[str]
+) -> set[int]:
     wanted = sorted(set(logins))
     rows = connection.execute(
         """

@@ -1,7 +1,8 @@
 """Cases: the only way an exception is raised, for every room.
 
 `open_case` is idempotent per subject and reason while the case is open; each case is a
-conversation of its own (a thread). What people decide about cases belongs to `clarify`.
+conversation of its own (a thread) and gets its cards when it is opened, so that what a person may
+execute is fixed by then (ACT-03). What people decide about cases belongs to `clarify`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
+from tgv_dagster.store.actions import Action
+from tgv_dagster.store.cards import Choice, NewCard, propose
 from tgv_dagster.store.db import Connection
+from tgv_dagster.store.stages import Stage
 
 
 class CaseKind(StrEnum):
@@ -30,6 +34,8 @@ class CaseKind(StrEnum):
     DEADLINE = "deadline"
     PERIOD_CLOSED = "period_closed"
     LEVEL_VOCABULARY = "level_vocabulary"
+    APPROVAL = "approval"
+    RULE = "rule"
 
 
 class SubjectKind(StrEnum):
@@ -43,6 +49,7 @@ class SubjectKind(StrEnum):
     SCHEMA = "schema"
     VOCABULARY = "vocabulary"
     RUN = "run"
+    RULE = "rule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,7 @@ class NewCase:
     choices: tuple[dict[str, Any], ...] = ()
     open_points: tuple[dict[str, Any], ...] = ()
     is_test: bool = False
+    cards: tuple[NewCard, ...] = ()
 
 
 def open_case(connection: Connection, case: NewCase) -> int:
@@ -111,7 +119,38 @@ def open_case(connection: Connection, case: NewCase) -> int:
         "INSERT INTO messages (thread_id, author, is_human, blocks) VALUES (%s, %s, false, %s)",
         (thread[0], case.author, Jsonb([{"kind": "prose", "text": case.reason}])),
     )
-    return int(row[0])
+    case_id = int(row[0])
+    for card in (*case.cards, *cards_of(case)):
+        propose(connection, case_id, card)
+    return case_id
+
+
+def cards_of(case: NewCase) -> tuple[NewCard, ...]:
+    """The proposals that follow from the case itself: one per question with known answers, and
+    another try for what is parked. A question without known answers is asked in words (ACT-16).
+    """
+    stage = str(case.evidence.get("stage", ""))
+    if case.kind is CaseKind.PARKED and stage in set(Stage) and case.subject_key.isdecimal():
+        arguments = {"stage": stage, "subject_id": int(case.subject_key)}
+        return (NewCard(Action.RELEASE, arguments, case.author),)
+    if case.document_id is None:
+        return ()
+    return tuple(_answers(case, choice) for choice in case.choices if choice.get("values"))
+
+
+def _answers(case: NewCase, choice: dict[str, Any]) -> NewCard:
+    name = str(choice["field"])
+    shared = {"document_id": case.document_id}
+    return NewCard(
+        action=Action.ANSWER,
+        arguments=shared | {"values": {}},
+        proposed_by=case.author,
+        basis={"entity": case.entity} if name == "project_code" else {},
+        choices=tuple(
+            Choice(f"{name}={value}", str(value), shared | {"values": {name: str(value)}})
+            for value in choice["values"]
+        ),
+    )
 
 
 def close_solved(

@@ -119,6 +119,16 @@ _CLAIM = """
 """
 
 
+def arrivals_of(connection: Connection, documents: Iterable[int]) -> list[int]:
+    """The arrivals that brought these documents: the subjects of the stages before a document."""
+    rows = connection.execute(
+        "SELECT a.id FROM document_numbers n JOIN arrivals a ON a.uid = n.arrival_uid"
+        " WHERE n.id = ANY (%s) ORDER BY a.id",
+        (list(documents),),
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
 def holders(connection: Connection, stage: Stage, *, generation: int = LIVE) -> tuple[str, ...]:
     """Names of the workers that hold claims of a stage."""
     rows = connection.execute(

@@ -26,6 +26,7 @@ class Field(StrEnum):
     LANGUAGE = "language"
     PROJECT_CODE = "project_code"
     CONFIDENTIALITY_LEVEL = "confidentiality_level"
+    FOLDER = "folder"
     AMOUNT_NET = "amount_net"
     AMOUNT_TAX = "amount_tax"
     AMOUNT_GROSS = "amount_gross"

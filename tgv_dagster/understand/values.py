@@ -131,9 +131,18 @@ def write_values(
 
 
 def set_human_value(
-    connection: Connection, document_id: int, field: Field, value: object, *, by: str
+    connection: Connection,
+    document_id: int,
+    field: Field,
+    value: object,
+    *,
+    by: str,
+    card_id: int | None = None,
 ) -> None:
-    """Record what a person decided; it replaces that person's or another's earlier decision."""
+    """Record what a person decided; it replaces that person's or another's earlier decision.
+
+    `card_id` names the card that was executed, so that a withdrawal finds its own rows (CLAR-13).
+    """
     connection.execute(
         "UPDATE document_values SET active = false WHERE document_id = %s AND field = %s"
         " AND origin = 'human' AND active",
@@ -141,9 +150,41 @@ def set_human_value(
     )
     connection.execute(
         "INSERT INTO document_values (document_id, field, value, checked_none, origin,"
-        " confidence, set_by, version) VALUES (%s, %s, %s, %s, 'human', 1.0, %s, 'human')",
-        (document_id, field, as_text(value), value is None, by),
+        " confidence, set_by, version, card_id)"
+        " VALUES (%s, %s, %s, %s, 'human', 1.0, %s, 'human', %s)",
+        (document_id, field, as_text(value), value is None, by, card_id),
     )
+
+
+def withdraw_human_values(connection: Connection, card_id: int) -> dict[int, tuple[Field, ...]]:
+    """Take back exactly the values this card wrote; returns the fields per document.
+
+    A value that somebody set later stays in force. Where the withdrawn one was in force, the
+    decision before it is again, unless that was withdrawn too (CLAR-13).
+    """
+    rows = connection.execute(
+        "UPDATE document_values v SET active = false FROM document_values old"
+        " WHERE old.id = v.id AND v.card_id = %s AND v.origin = 'human'"
+        " RETURNING v.document_id, v.field, v.id, old.active",
+        (card_id,),
+    ).fetchall()
+    touched: dict[int, list[Field]] = {}
+    for document_id, field, value_id, was_in_force in rows:
+        touched.setdefault(document_id, []).append(Field(field))
+        if was_in_force:
+            connection.execute(_BEFORE, (document_id, field, value_id))
+    for document_id, fields in touched.items():
+        show_on_document(connection, document_id, taken_back=fields)
+    return {document_id: tuple(fields) for document_id, fields in touched.items()}
+
+
+_BEFORE = """
+    UPDATE document_values SET active = true WHERE id = (
+        SELECT v.id FROM document_values v LEFT JOIN cards c ON c.id = v.card_id
+        WHERE v.document_id = %s AND v.field = %s AND v.origin = 'human' AND v.id < %s
+          AND c.withdrawn_at IS NULL
+        ORDER BY v.id DESC LIMIT 1)
+"""
 
 
 def effective_values(
@@ -167,10 +208,20 @@ def effective_values(
     return best
 
 
-def show_on_document(connection: Connection, document_id: int) -> None:
-    """Copy the effective values into the columns of `documents` (one statement)."""
+def show_on_document(
+    connection: Connection, document_id: int, *, taken_back: Iterable[Field] = ()
+) -> None:
+    """Copy the effective values into the columns of `documents` (one statement).
+
+    A column of a field without any value stays as it is, unless its value was `taken_back`.
+    """
     effective = effective_values(connection, document_id)
-    columns = {
+    columns: dict[str, str | None] = {
+        COLUMN_OF[field]: None for field in taken_back if field in COLUMN_OF
+    }
+    if Field.ENTITY in taken_back:
+        columns["entity_quelle"] = None
+    columns |= {
         COLUMN_OF[field]: value.text for field, value in effective.items() if field in COLUMN_OF
     }
     entity = effective.get(Field.ENTITY)

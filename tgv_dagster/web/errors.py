@@ -26,7 +26,17 @@ from tgv_dagster.arrive.mailbox import BackfillRefused, PollerBusy, PollTooSoon
 from tgv_dagster.arrive.mark_seen import NothingNamed
 from tgv_dagster.arrive.raw import printable
 from tgv_dagster.arrive.upload import ArrivalNotFound, NotAssignable, NothingToTake
-from tgv_dagster.clarify.decisions import CaseClosed, CaseNotFound, NotAnswerable
+from tgv_dagster.clarify.cases import BeingRebuilt, CaseClosed, CaseNotFound, NotAnswerable
+from tgv_dagster.clarify.execution import (
+    CardNotExecutable,
+    CardNotFound,
+    CardStale,
+    ChoiceNeeded,
+    NotWithdrawable,
+    Refused,
+)
+from tgv_dagster.file.compartments import CompartmentRefused
+from tgv_dagster.know import lifecycle
 from tgv_dagster.know.embeddings import EmbeddingError
 from tgv_dagster.know.word_model import WordIndexError
 from tgv_dagster.settings import SettingsError
@@ -190,7 +200,27 @@ _TABLE: tuple[tuple[type[Exception], Answer], ...] = (
     (NotFound, _NOT_FOUND),
     (DocumentNotFound, _NOT_FOUND),
     (OriginalErased, Answer(410, "erased", "This was erased.", "Nothing brings it back.")),
+    (CardNotFound, _NOT_FOUND),
+    (lifecycle.DocumentNotFound, _NOT_FOUND),
     (CaseClosed, Answer(409, "already_decided", None, "Read the case again.")),
+    (
+        BeingRebuilt,
+        Answer(409, "being_rebuilt", None, "Send it again.", (("Retry-After", "5"),)),
+    ),
+    (CardStale, Answer(409, "card_stale", None, "Read the case again; it has a new card.")),
+    (CardNotExecutable, Answer(409, "not_yet_executable", None, "Do it by hand, or dismiss it.")),
+    (Refused, Answer(409, "not_executed", None, "Nothing was changed; read the case again.")),
+    (NotWithdrawable, Answer(409, "not_withdrawable", None, "Set the value you want instead.")),
+    (ChoiceNeeded, Answer(422, "choice_needed", None, "Read the card: it lists its choices.")),
+    (CompartmentRefused, Answer(422, "compartment_refused", None, "Correct the compartment.")),
+    (
+        lifecycle.NotAssignable,
+        Answer(422, "not_assignable", None, "GET /api/organisation lists what you may assign."),
+    ),
+    (
+        lifecycle.LooserThanCompartment,
+        Answer(422, "looser_than_compartment", None, "Change the compartment, or file elsewhere."),
+    ),
     (NotAnswerable, Answer(422, "not_answerable", None, "Read the case: it lists what it asks.")),
     (
         NotAssignable,
