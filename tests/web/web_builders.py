@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
 import socket
 import threading
 import time
@@ -26,11 +27,15 @@ from psycopg.types.json import Jsonb
 
 from tgv_dagster.arrive.gates import GateKind, NewArrival, arrival_key
 from tgv_dagster.arrive.raw import SavedRaw, save_raw
+from tgv_dagster.audit.ledger import keep
+from tgv_dagster.audit.register import checkpoint
+from tgv_dagster.audit.verdict import Verdict, green
 from tgv_dagster.installation import Installation
 from tgv_dagster.settings import Settings
 from tgv_dagster.store import organisation
 from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, open_case
 from tgv_dagster.web.app import server_config
+from tgv_dagster.web.passwords import set_password
 from tgv_dagster.web.tokens import create_token
 
 ORGANISATION = """
@@ -320,6 +325,59 @@ def parked_arrival(service: Service, **facts: Any) -> int:
                 evidence={"stage": "extract"},
             ),
         )
+
+
+PASSWORD = "vier Eichen am Hafen"
+
+
+def walls_are(service: Service, verdict: Verdict) -> None:
+    """What the gate `walls` says from now on."""
+    with service.installation.database.worker() as connection:
+        keep(connection, checkpoint("walls"), verdict)
+
+
+def activate(service: Service, login: str, password: str = PASSWORD) -> None:
+    """Let a person sign in with a password."""
+    walls_are(service, green("test"))
+    set_password(service.installation.database, login, password, by="test")
+
+
+@dataclass
+class Browser:
+    """A person's browser without scripts: it keeps cookies and sends the token of its pages."""
+
+    client: httpx.Client
+
+    def get(self, path: str, **options: Any) -> httpx.Response:
+        """Open a page; redirections are not followed."""
+        return self.client.get(path, **options)
+
+    def token(self, path: str = "/login") -> str:
+        """The token that the forms of a page hold."""
+        found = re.search(r'data-csrf="([0-9a-f]{64})"', self.get(path).text)
+        assert found is not None
+        return found[1]
+
+    def send(self, path: str, *, csrf: str | None = None, **fields: Any) -> httpx.Response:
+        """Send a form as the page would."""
+        token = self.token() if csrf is None else csrf
+        return self.client.post(path, data={"csrf": token, **fields})
+
+    def sign_in(self, login: str, password: str = PASSWORD, next: str = "/") -> httpx.Response:
+        """Sign in at the form."""
+        return self.send("/login", login=login, password=password, next=next)
+
+
+@contextmanager
+def browser(service: Service, login: str | None = None, language: str = "en") -> Iterator[Browser]:
+    """A browser, signed in when a login is named."""
+    headers = {"Accept-Language": language, "Accept": "text/html"}
+    with httpx.Client(base_url=service.url, timeout=60, headers=headers) as client:
+        opened = Browser(client)
+        if login is not None:
+            activate(service, login)
+            assert opened.sign_in(login).status_code == 303
+        yield opened
 
 
 def ago(**span: float) -> datetime:

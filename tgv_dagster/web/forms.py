@@ -42,6 +42,12 @@ def secret_of(request: Request) -> str | None:
     return None
 
 
+def known_token(request: Request) -> str:
+    """The token of the reader's session; empty for programs, which send no forms."""
+    secret = secret_of(request)
+    return "" if secret is None else token_of(secret)
+
+
 def token_for(request: Request) -> str:
     """The token to put into a form of this answer; makes a secret where there is none."""
     fresh: str | None = getattr(request.state, "form_secret", None)

@@ -123,7 +123,7 @@ def _form(
     headers: dict[str, str] | None = None,
 ) -> HTMLResponse:  # fmt: skip
     answer = pages.render(
-        request, "login.html", status=status, headers=headers, said=said,
+        request, "login.html", status=status, headers=headers, said=said, with_form=True,
         next_page=forms.local_path(next_page),
     )  # fmt: skip
     forms.hand_out(request, answer)
@@ -160,6 +160,8 @@ def change_tenant(
     mandant: Annotated[str, Form(max_length=63)] = "",
 ) -> Response:
     """Begin another session in another tenant of the same person; this one ends."""
+    if not request.state.by_session:
+        raise ScopeError("A token stays in its tenant.")
     holder = SessionHolder(0, scope.principal, mandant or None)
     if scope_of(service.database, holder) is None:
         raise ScopeError("You have no membership in that tenant.")

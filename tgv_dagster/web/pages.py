@@ -22,7 +22,29 @@ from tgv_dagster.web.texts import Speaker, language_of
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
-_NO_PAGE = ("/api/", "/static/", "/healthz", "/readyz", "/openapi.json")
+_PAGES = frozenset(
+    [
+        "",
+        "d",
+        "l",
+        "login",
+        "logout",
+        "tenant",
+        "language",
+        "drop",
+        "inbox",
+        "search",
+        "deadlines",
+        "parked",
+        "settings",
+        "export",
+        "preview",
+        "chain",
+    ]
+)
+_NO_PAGES = frozenset(("api", "static", "healthz", "readyz", "openapi.json"))
+"""First parts of paths that are pages, and that never are."""
+
 NAVIGATION = (
     ("/drop", "nav.drop"),
     ("/inbox", "nav.inbox"),
@@ -39,7 +61,9 @@ FRAGMENT = "hx-request"
 
 def is_page(request: Request) -> bool:
     """Whether a person's browser asks: these routes answer with pages, errors included."""
-    return not request.url.path.startswith(_NO_PAGE)
+    first = request.url.path.split("/", 2)[1]
+    asks_for_page = "text/html" in request.headers.get("accept", "")
+    return first in _PAGES or (asks_for_page and first not in _NO_PAGES)
 
 
 def is_fragment(request: Request) -> bool:
@@ -64,9 +88,13 @@ def render(
     *,
     status: int = 200,
     headers: Mapping[str, str] | None = None,
+    with_form: bool = False,
     **context: Any,
 ) -> HTMLResponse:
-    """A page in the reader's language; `viewer` in it is who is signed in, or None."""
+    """A page in the reader's language; `viewer` in it is who is signed in, or None.
+
+    `with_form`: it holds a form for people who are not signed in yet.
+    """
     speaker = Speaker(language_of(request))
     html = (
         _environment()
@@ -80,10 +108,10 @@ def render(
             number=speaker.number,
             viewer=getattr(request.state, "scope", None),
             by_session=getattr(request.state, "by_session", False),
-            csrf=forms.token_for(request),
+            csrf=forms.token_for(request) if with_form else forms.known_token(request),
             navigation=NAVIGATION,
-            here=request.url.path,
-            query=str(request.query_params),
+            here=request.url.path if status < 400 else "/",
+            query=str(request.query_params) if status < 400 else "",
             **context,
         )
     )
@@ -114,6 +142,7 @@ def error_page(
         "error.html",
         status=status,
         headers=headers,
+        with_form=status == 401,
         code=status,
         key=key,
         detail=detail,
