@@ -23,25 +23,8 @@ from tgv_dagster.web.texts import Speaker, language_of
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
 _PAGES = frozenset(
-    [
-        "",
-        "d",
-        "l",
-        "login",
-        "logout",
-        "tenant",
-        "language",
-        "drop",
-        "inbox",
-        "search",
-        "deadlines",
-        "parked",
-        "settings",
-        "export",
-        "preview",
-        "chain",
-    ]
-)
+    ("", "d", "l", "login", "logout", "tenant", "language", "drop", "inbox", "search", "chain")
+) | frozenset(("deadlines", "parked", "settings", "export"))
 _NO_PAGES = frozenset(("api", "static", "healthz", "readyz", "openapi.json"))
 """First parts of paths that are pages, and that never are."""
 
