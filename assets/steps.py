@@ -33,6 +33,7 @@ KINDS: dict[str, set[str]] = {
     "extracted_texts": {"python", "pdf"},
     "documents": {"python", "postgres"},
     "document_details": {"python", "postgres"},
+    "shadow_decisions": {"python", "openai"},
     "filed_documents": {"python", "postgres"},
     "rag_chunks": {"python", "postgres"},
     "chunk_vectors": {"python", "postgres"},

@@ -31,7 +31,7 @@ from sensors import failures, folder, mail, pending
 from tgv_dagster.flow import STEPS, Step
 
 ROOMS = (arrive, understand, deepen, clarify, file, know, effect, audit)
-SHOWN = ("organisation", "raw_items", "open_cases", "flow_report")
+SHOWN = ("organisation", "raw_items", "shadow_agreement", "open_cases", "flow_report")
 """Assets of the daily flow that are no step: they show a state and change nothing."""
 
 

@@ -19,6 +19,7 @@ from tgv_dagster.arrive.mailbox import MailReport
 from tgv_dagster.arrive.mails import split_mails
 from tgv_dagster.arrive.poll import seen_marker
 from tgv_dagster.deepen.deepening import deepen_documents
+from tgv_dagster.deepen.shadow import ask_in_shadow
 from tgv_dagster.effect.dispatching import dispatch_documents
 from tgv_dagster.effect.seen_stamps import stamp_finished, waiting_for_stamp
 from tgv_dagster.file.filing import file_documents
@@ -187,6 +188,15 @@ def _deepen(installation: Installation, progress: Progress | None) -> BatchRepor
     )
 
 
+def _shadow(installation: Installation, progress: Progress | None) -> BatchReport:
+    return ask_in_shadow(
+        installation.database,
+        installation.chat_model,
+        limit=installation.settings.batch_size,
+        progress=progress,
+    )
+
+
 def _file(installation: Installation, progress: Progress | None) -> BatchReport:
     return file_documents(
         installation.database, limit=installation.settings.batch_size, progress=progress
@@ -265,6 +275,13 @@ STEPS: tuple[Step, ...] = (
         "Mandatory fields per document kind, contract terms and deadlines with their derivation.",
         ("documents",),
         _deepen,
+    ),
+    Step(
+        "shadow_decisions",
+        Room.DEEPEN,
+        "What the model would have decided, recorded beside what was applied; without effect.",
+        ("document_details",),
+        _shadow,
     ),
     Step(
         "filed_documents",

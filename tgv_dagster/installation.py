@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Self
 
 from tgv_dagster.arrive import mail_access
 from tgv_dagster.know.spaces import Endpoint, active_embedder, ensure_spaces
-from tgv_dagster.settings import Settings
+from tgv_dagster.settings import Settings, SettingsError
 from tgv_dagster.store import migrate, organisation, tuning
 from tgv_dagster.store.blobs import BlobStore, StoreOptions, resolve
 from tgv_dagster.store.db import Database, product_url
+from tgv_dagster.store.remote import HostRefused, host_list, require_allowed_host
 from tgv_dagster.store.scope import Scope
 
 if TYPE_CHECKING:
     from tgv_dagster.know.embeddings import Embedder
     from tgv_dagster.know.words import WordIndex
+    from tgv_dagster.understand.chat_model import ChatModel
     from tgv_dagster.understand.workers import ExtractionPool
 
 logger = logging.getLogger(__name__)
@@ -39,8 +41,9 @@ class Installation:
         """Open the installation: start the database, bring its schema and rights up to date.
 
         Imports `TGV_ORGANISATION` when that is set. Raises the typed errors of the store, each
-        with its remedy.
+        with its remedy, and SettingsError for a model provider that is not on the list.
         """
+        require_allowed_providers(settings)
         settings.home.mkdir(parents=True, exist_ok=True)
         url = product_url(settings)
         migrate.upgrade(url)
@@ -65,9 +68,10 @@ class Installation:
 
     def close(self) -> None:
         """Stop the workers and close the connections; the embedded server keeps running."""
-        pool = self.__dict__.pop("extraction", None)
-        if pool is not None:
-            pool.close()
+        for name in ("extraction", "chat_model"):
+            part = self.__dict__.pop(name, None)
+            if part is not None:
+                part.close()
         self.database.close()
 
     @cached_property
@@ -85,11 +89,37 @@ class Installation:
             return active_embedder(self.database)
         endpoint = Endpoint(
             base_url=settings.embedding_url,
-            allowed_hosts=tuple(h.strip() for h in settings.eu_hosts.split(",") if h.strip()),
+            allowed_hosts=host_list(settings.eu_hosts),
             api_key=settings.embedding_key,
             euro_per_million=settings.embedding_euro_per_million,
         )
         return active_embedder(self.database, endpoint)
+
+    @cached_property
+    def chat_model(self) -> ChatModel | None:
+        """The chat model per role; None when no endpoint or no role is configured."""
+        from tgv_dagster.understand.chat_model import ChatModel, ChatSettings, ModelRole
+
+        settings = self.settings
+        named = {
+            ModelRole.TRIAGE: settings.model_triage,
+            ModelRole.SPECIALIST: settings.model_specialist,
+            ModelRole.SPECIALIST_STRONG: settings.model_specialist_strong,
+        }
+        models = {role: name for role, name in named.items() if name}
+        if settings.model_url is None or not models:
+            return None
+        return ChatModel(
+            ChatSettings(
+                base_url=settings.model_url,
+                models=models,
+                allowed_hosts=host_list(settings.eu_hosts),
+                api_key=settings.model_key,
+                timeout_seconds=settings.model_timeout_seconds,
+                euro_per_million_input=settings.model_euro_per_million_input,
+                euro_per_million_output=settings.model_euro_per_million_output,
+            )
+        )
 
     @cached_property
     def words(self) -> WordIndex:
@@ -106,6 +136,23 @@ class Installation:
             source=source,
             include_test=include_test,
         )
+
+
+def require_allowed_providers(settings: Settings) -> None:
+    """Refuse to start with a provider outside the list (architecture §8). Raises SettingsError."""
+    for variable, url in (
+        ("TGV_MODEL_URL", settings.model_url),
+        ("TGV_EMBEDDING_URL", settings.embedding_url),
+    ):
+        if url is None:
+            continue
+        try:
+            require_allowed_host(url, host_list(settings.eu_hosts))
+        except HostRefused as refused:
+            raise SettingsError(
+                f"{variable}: {refused}. Set a provider in the Union, add its host to TGV_EU_HOSTS,"
+                f" or unset {variable}."
+            ) from refused
 
 
 def _has_blobs(database: Database) -> bool:

@@ -85,6 +85,27 @@ class Settings(BaseSettings):
     embedding_euro_per_million: float | None = Field(
         default=None, ge=0, description="Price of a million tokens there; unknown when not set."
     )
+    model_url: str | None = Field(
+        default=None,
+        description="OpenAI-compatible endpoint of a chat model (…/v1); none: no model.",
+    )
+    model_key: SecretStr | None = Field(default=None, description="Key of that endpoint.")
+    model_triage: str = Field(default="", description="Model in the role of triage; empty: none.")
+    model_specialist: str = Field(
+        default="", description="Model in the role of the specialists; empty: none."
+    )
+    model_specialist_strong: str = Field(
+        default="", description="Stronger model for contracts, leases, insurances; empty: none."
+    )
+    model_euro_per_million_input: float | None = Field(
+        default=None, ge=0, description="Price of a million tokens read; unknown when not set."
+    )
+    model_euro_per_million_output: float | None = Field(
+        default=None, ge=0, description="Price of a million tokens written; unknown when not set."
+    )
+    model_timeout_seconds: float = Field(
+        default=120.0, gt=0, description="Longest wait for one answer of the chat model."
+    )
     eu_hosts: str = Field(
         default="api.mistral.ai",
         description="Hosts that models may be asked at, by comma; `.example.eu` means all below.",
