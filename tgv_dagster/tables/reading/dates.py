@@ -1,0 +1,234 @@
+"""Dates and times as people write them, per column: which readings fit every cell.
+
+Each reading is a strict form. Day first, month first and year first are all tried where a file can
+mean them; what the cells do not rule out is a question (domain notes A2). Times of day and
+durations are told apart by their size only.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from enum import StrEnum
+
+import polars as pl
+
+
+class TimeKind(StrEnum):
+    """What the cells of a reading are."""
+
+    DATE = "date"
+    DATETIME = "datetime"
+    TIME = "time"
+    DURATION = "duration"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One way to write a date or time. `short` years have two digits and are always asked."""
+
+    key: str
+    kind: TimeKind
+    pattern: str
+    formats: tuple[str, ...]
+    short: bool = False
+
+
+_CLOCK = r"\d{1,2}:\d{2}"
+_SECONDS = r"(?::\d{2})"
+_DAYS = (
+    ("Y-m-d", r"\d{4}-\d{1,2}-\d{1,2}", "%Y-%m-%d", False),
+    ("Y/m/d", r"\d{4}/\d{1,2}/\d{1,2}", "%Y/%m/%d", False),
+    ("Y.m.d", r"\d{4}\.\d{1,2}\.\d{1,2}", "%Y.%m.%d", False),
+    ("d.m.Y", r"\d{1,2}\.\d{1,2}\.\d{4}", "%d.%m.%Y", False),
+    ("d.m.y", r"\d{1,2}\.\d{1,2}\.\d{2}", "%d.%m.%y", True),
+    ("y.m.d", r"\d{2}\.\d{1,2}\.\d{1,2}", "%y.%m.%d", True),
+    ("d/m/Y", r"\d{1,2}/\d{1,2}/\d{4}", "%d/%m/%Y", False),
+    ("m/d/Y", r"\d{1,2}/\d{1,2}/\d{4}", "%m/%d/%Y", False),
+    ("d/m/y", r"\d{1,2}/\d{1,2}/\d{2}", "%d/%m/%y", True),
+    ("m/d/y", r"\d{1,2}/\d{1,2}/\d{2}", "%m/%d/%y", True),
+    ("y/m/d", r"\d{2}/\d{1,2}/\d{1,2}", "%y/%m/%d", True),
+    ("d-m-Y", r"\d{1,2}-\d{1,2}-\d{4}", "%d-%m-%Y", False),
+    ("m-d-Y", r"\d{1,2}-\d{1,2}-\d{4}", "%m-%d-%Y", False),
+    ("d-m-y", r"\d{1,2}-\d{1,2}-\d{2}", "%d-%m-%y", True),
+    ("y-m-d", r"\d{2}-\d{1,2}-\d{1,2}", "%y-%m-%d", True),
+)
+COMPACT = Form("Ymd", TimeKind.DATE, r"^\s*(?:19|20)\d{6}\s*$", ("%Y%m%d",))
+"""Eight digits: only tried for a column that is meant to hold dates."""
+
+NAMED = Form("d month Y", TimeKind.DATE, r"^\s*\d{1,2}(?:er|\.)?[ -]\p{L}{3,9}\.?[ -]\d{4}\s*$", ())
+"""Month by name in German, French or English."""
+
+FORMS: tuple[Form, ...] = (
+    *(Form(k, TimeKind.DATE, rf"^\s*{p}\s*$", (f,), s) for k, p, f, s in _DAYS),
+    *(
+        Form(
+            f"{k} H:M",
+            TimeKind.DATETIME,
+            rf"^\s*{p}[ T]{_CLOCK}{_SECONDS}?(?:\.\d+)?\s*$",
+            (f"{f} %H:%M:%S%.f", f"{f} %H:%M"),
+            s,
+        )
+        for k, p, f, s in _DAYS
+    ),
+    Form(
+        "ISO zone",
+        TimeKind.DATETIME,
+        rf"^\s*\d{{4}}-\d\d-\d\d[ T]{_CLOCK}{_SECONDS}?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)\s*$",
+        (),
+    ),
+    Form("H:M", TimeKind.TIME, r"^\s*(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?\s*$", ()),
+    Form("H:M AM", TimeKind.TIME, r"^\s*(?:0?\d|1[0-2]):[0-5]\d(?::[0-5]\d)? ?[AaPp][Mm]\s*$", ()),
+    Form("H:M long", TimeKind.DURATION, r"^\s*-?\d{1,4}:[0-5]\d(?::[0-5]\d)?\s*$", ()),
+    NAMED,
+)
+_BY_KEY = {form.key: form for form in (*FORMS, COMPACT)}
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "januar janvier january jan janv jaenner",
+            "februar fevrier february feb fevr fev",
+            "maerz mars march mar mrz maer",
+            "april avril apr avr",
+            "mai may",
+            "juni juin june jun",
+            "juli juillet july jul juil",
+            "august aout aug",
+            "september septembre sep sept",
+            "oktober octobre october okt oct",
+            "november novembre nov",
+            "dezember decembre december dez dec",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_NAMED_PARTS = re.compile(r"\s*(\d{1,2})(?:er|\.)?[ -]([^\W\d_]+)\.?[ -](\d{4})\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeColumn:
+    """How the cells of a column read as dates or times.
+
+    `fits`: number of cells each form fits, of `full` non-empty ones; forms that fit none are left
+    out. `same`: pairs are not needed, forms that give equal values everywhere share one entry.
+    """
+
+    full: int
+    fits: dict[str, int]
+
+
+def form(key: str) -> Form:
+    """The form of this key. Raises KeyError."""
+    return _BY_KEY[key]
+
+
+def examine(cells: pl.Series, *, compact: bool = False) -> TimeColumn:
+    """Try every form on the non-empty cells of a column (a String series without blanks)."""
+    full = len(cells)
+    head = cells.head(64)
+    tried = [f for f in (*FORMS, *((COMPACT,) if compact else ())) if _fits(head, f)]
+    fits: dict[str, int] = {}
+    known: list[pl.Series] = []
+    for one in tried:
+        read = values(cells, one)
+        count = full - read.null_count()
+        if not count or any(read.dtype == k.dtype and read.equals(k) for k in known):
+            continue
+        if one.kind is TimeKind.DURATION and fits.get("H:M") == count:
+            continue
+        known.append(read)
+        fits[one.key] = count
+    return TimeColumn(full, fits)
+
+
+def values(cells: pl.Series, form: Form) -> pl.Series:
+    """Values of cells; null where a cell does not fit the form (or is empty).
+
+    Dates are Date, moments are Datetime without a zone (UTC when the form has one), times of day
+    are Time, durations are Duration.
+    """
+    fitting = cells.to_frame("c").select(
+        pl.when(pl.col("c").str.contains(form.pattern)).then(pl.col("c").str.strip_chars())
+    )
+    text = fitting.to_series().alias(cells.name)
+    if not form.formats:
+        return _by_value(text, form)
+    if form.kind is TimeKind.DATE:
+        return text.str.to_date(form.formats[0], strict=False)
+    text = text.str.replace("T", " ", literal=True)
+    read = text.str.to_datetime(form.formats[0], time_unit="us", strict=False)
+    if read.null_count() == text.null_count():
+        return read
+    short = text.str.to_datetime(form.formats[1], time_unit="us", strict=False)
+    return read.fill_null(short)
+
+
+def shown(cell: str, key: str) -> str:
+    """One cell as this form has it, for a question."""
+    value = values(pl.Series([cell]), form(key)).item()
+    return "" if value is None else str(value)
+
+
+def _fits(head: pl.Series, form: Form) -> bool:
+    return bool(head.str.contains(form.pattern).any())
+
+
+def _by_value(text: pl.Series, form: Form) -> pl.Series:
+    """Forms without a format of the library: each distinct cell is read once."""
+    read, dtype = _READERS[form.key]
+    distinct = text.drop_nulls().unique()
+    table = pl.DataFrame(
+        {"cell": distinct, "value": pl.Series([read(c) for c in distinct], dtype=dtype)}
+    )
+    joined = text.to_frame("cell").join(table, on="cell", how="left", maintain_order="left")
+    return joined.to_series(1).alias(text.name)
+
+
+def _named(cell: str) -> date | None:
+    match = _NAMED_PARTS.fullmatch(cell)
+    assert match is not None
+    folded = unicodedata.normalize("NFD", match.group(2).lower().replace("ä", "ae"))
+    name = "".join(sign for sign in folded if not unicodedata.combining(sign))
+    month = _MONTHS.get(name)
+    try:
+        return date(int(match.group(3)), month, int(match.group(1))) if month else None
+    except ValueError:
+        return None
+
+
+def _moment(cell: str) -> datetime | None:
+    try:
+        aware = datetime.fromisoformat(cell.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return (aware - (aware.utcoffset() or timedelta())).replace(tzinfo=None)
+
+
+def _clock(cell: str) -> time:
+    parts = [int(part) for part in re.findall(r"\d+", cell)]
+    hour = parts[0]
+    mark = cell[-2:].lower()
+    if mark in ("am", "pm"):
+        hour = hour % 12 + (12 if mark == "pm" else 0)
+    return time(hour, parts[1], parts[2] if len(parts) > 2 else 0)
+
+
+def _duration(cell: str) -> timedelta:
+    parts = [int(part) for part in re.findall(r"\d+", cell)]
+    seconds = parts[0] * 3600 + parts[1] * 60 + (parts[2] if len(parts) > 2 else 0)
+    return timedelta(seconds=-seconds if cell.startswith("-") else seconds)
+
+
+_READERS: dict[str, tuple[Callable[[str], object], pl.DataType | type[pl.DataType]]] = {
+    NAMED.key: (_named, pl.Date),
+    "ISO zone": (_moment, pl.Datetime("us")),
+    "H:M": (_clock, pl.Time),
+    "H:M AM": (_clock, pl.Time),
+    "H:M long": (_duration, pl.Duration("us")),
+}

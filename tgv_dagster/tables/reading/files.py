@@ -1,0 +1,44 @@
+"""One entrance for every structured file: its bytes decide which reader makes its tables (FMT-01).
+
+A format without a reader is refused with its reason; nothing is silently skipped (FMT-05).
+"""
+
+from __future__ import annotations
+
+import re
+
+from tgv_dagster.arrive.decoding import decode, looks_like_text
+from tgv_dagster.tables.model import FileTables, TableUnreadable
+from tgv_dagster.tables.reading.delimited import Settled, read_delimited
+from tgv_dagster.tables.reading.markup import read_html, read_json, read_xml
+from tgv_dagster.tables.reading.workbook import is_workbook, read_workbook
+
+SUFFIXES = frozenset(
+    ("csv", "tsv", "tab", "psv", "xlsx", "xlsm", "xls", "xlsb", "ods", "json", "jsonl", "ndjson")
+)
+"""Names that always mean a table; other files are tried only when their type says so."""
+
+_HEAD = 4096
+_JSON = re.compile(r"\{|\[\s*[\[{\]]")
+_MARKUP = re.compile(r"\s*<(\?xml|!doctype(?: html)?|html|table|\w[\w:.-]*)[\s>/]", re.IGNORECASE)
+
+
+def read_tables(
+    data: bytes, settled: Settled | None = None, headers: dict[str, int] | None = None
+) -> FileTables:
+    """Read every table of a file. Raises TableUnreadable with the reason."""
+    if not data.strip():
+        raise TableUnreadable("the file is empty")
+    if is_workbook(data):
+        return read_workbook(data, headers)
+    head = decode(data[:_HEAD], partial=True).text.lstrip("\ufeff \t\r\n")
+    if not looks_like_text(data[:_HEAD]):
+        raise TableUnreadable("no reader for this binary format")
+    if _JSON.match(head):
+        return read_json(data)
+    if match := _MARKUP.match(head):
+        word = match.group(1).lower()
+        if word in ("!doctype html", "html", "table"):
+            return read_html(data)
+        return read_xml(data)
+    return read_delimited(data, settled)

@@ -1,0 +1,86 @@
+"""What every reader does last: empty rows and columns go, lines of sums are set aside.
+
+Only what carries nothing is dropped. Does not belong here: anything that changes a cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from tgv_dagster.tables.lexicon import begins_total
+from tgv_dagster.tables.model import AsideRow, RawTable, SetAside
+
+_LAST_ROWS = 12
+
+
+def tidy(table: RawTable) -> RawTable:
+    """Drop empty rows and unlabelled empty columns, set lines of sums at the end aside."""
+    return _without_footers(_without_blank_columns(_without_blank_rows(table)))
+
+
+def keep_rows(table: RawTable, keep: np.ndarray, aside: tuple[AsideRow, ...] = ()) -> RawTable:
+    """The table with the rows of a boolean mask, and more rows listed as set aside."""
+    mask = pl.Series(keep)
+    return replace(
+        table,
+        cells=table.cells.filter(mask),
+        first_lines=table.first_lines[keep],
+        last_lines=table.last_lines[keep],
+        natives={name: kinds.filter(mask) for name, kinds in table.natives.items()},
+        aside=(*table.aside, *aside),
+    )
+
+
+def aside_row(table: RawTable, row: int, reason: SetAside, detail: str = "") -> AsideRow:
+    """One row of the table as a row set aside."""
+    return AsideRow(
+        int(table.first_lines[row]),
+        int(table.last_lines[row]),
+        " | ".join(table.raw_row(row)),
+        reason,
+        detail,
+    )
+
+
+def _without_blank_rows(table: RawTable) -> RawTable:
+    if not table.height:
+        return table
+    filled = table.cells.select(
+        pl.any_horizontal(pl.all().str.strip_chars() != "").alias("filled")
+    ).to_series()
+    return table if filled.all() else keep_rows(table, filled.to_numpy())
+
+
+def _without_blank_columns(table: RawTable) -> RawTable:
+    blank = [
+        i
+        for i, label in enumerate(table.labels)
+        if label.startswith("#") and (table.cells.to_series(i).str.strip_chars() == "").all()
+    ]
+    if not blank or len(blank) == len(table.labels):
+        return table
+    kept = [i for i in range(len(table.labels)) if i not in blank]
+    names = {f"c{old}": f"c{new}" for new, old in enumerate(kept)}
+    return replace(
+        table,
+        labels=tuple(table.labels[i] for i in kept),
+        cells=table.cells.select(list(names)).rename(names),
+        natives={names[n]: kinds for n, kinds in table.natives.items() if n in names},
+    )
+
+
+def _without_footers(table: RawTable) -> RawTable:
+    """Rows at the end whose first word is a sum and that are mostly empty."""
+    keep = np.ones(table.height, dtype=bool)
+    for row in range(table.height - 1, max(-1, table.height - 1 - _LAST_ROWS), -1):
+        full = [cell.strip() for cell in table.raw_row(row) if cell.strip()]
+        if not full or not begins_total(full[0]) or len(full) > max(2, len(table.labels) // 2):
+            break
+        keep[row] = False
+    if keep.all():
+        return table
+    found = tuple(aside_row(table, int(r), SetAside.FOOTER) for r in np.flatnonzero(~keep))
+    return keep_rows(table, keep, found)
