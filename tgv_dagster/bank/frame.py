@@ -236,8 +236,6 @@ def _broken_chains(statements: tuple[Statement, ...]) -> Iterator[str]:
         if statement.kind is Kind.STATEMENT and statement.account.key:
             by_account.setdefault(statement.account.key, []).append(statement)
     for chain in by_account.values():
-        if len(set(chain)) < len(chain):
-            yield "the same statement stands twice in the file"
         for before, after in pairwise(_in_order(chain)):
             if before.closing is None or after.opening is None:
                 continue
