@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from tgv_dagster.console import asking, mail, operate, people, rebuilding, tokens, users
+from tgv_dagster.console import asking, cards, mail, operate, people, rebuilding, tokens, users
 
 app = typer.Typer(
     name="tgv",
@@ -16,7 +16,7 @@ app.command("run")(operate.run)
 app.command("status")(operate.status)
 app.command("search")(asking.ask)
 app.add_typer(people.parked_app, name="parked")
-app.add_typer(people.cases_app, name="cases")
+app.add_typer(cards.cases_app, name="cases")
 app.add_typer(people.org_app, name="org")
 app.add_typer(mail.mail_app, name="mail")
 app.add_typer(tokens.token_app, name="token")
