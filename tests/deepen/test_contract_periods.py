@@ -149,3 +149,8 @@ def test_any_text_has_an_outcome(text: str) -> None:
 def test_a_long_contract_is_read() -> None:
     text = "Die Miete ist zu zahlen. " * 6000 + "Die Kündigungsfrist beträgt 3 Monate."
     assert contract_periods.notice(text).found.period == Period(3, MONTH)
+
+
+@given(st.integers(1, 400), st.sampled_from(list(Unit)))
+def test_a_period_is_read_back_as_it_was_written(length: int, unit: Unit) -> None:
+    assert Period.parse(str(Period(length, unit))) == Period(length, unit)

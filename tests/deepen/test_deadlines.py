@@ -110,6 +110,41 @@ def test_two_rules_that_differ_become_a_question() -> None:
     assert point.choices == ("2024-03-31", "2026-09-30")
 
 
+def test_an_end_computed_from_the_start_is_no_second_opinion() -> None:
+    facts = ContractFacts(start=date(2024, 1, 1), term=_months(12), notice=_months(3))
+    verdict = deadlines.compute(facts)
+    assert verdict.open_points == ()
+    assert verdict.notice_deadline is not None
+    assert verdict.notice_deadline.rule is DeadlineRule.END_MINUS_PERIOD
+    assert verdict.notice_deadline.value == date(2024, 9, 30)
+    assert [str(c.rule) for c in verdict.candidates] == ["start_plus_period", "end_minus_period"]
+
+
+def test_a_printed_renewal_is_a_fact_of_its_own() -> None:
+    facts = ContractFacts(
+        start=date(2024, 1, 1), next_renewal=date(2027, 1, 1), notice=_months(3), auto_renewal=True
+    )
+    assert deadlines.compute(facts).open_points != ()
+
+
+@pytest.mark.parametrize(
+    ("as_of", "deadline"),
+    [
+        (date(2026, 8, 31), date(2026, 8, 31)),
+        (date(2026, 9, 1), date(2027, 8, 31)),
+        (date(2026, 11, 30), date(2027, 8, 31)),
+        (date(2026, 12, 1), date(2027, 8, 31)),
+    ],
+)
+def test_a_missed_window_gives_the_next_one(as_of: date, deadline: date) -> None:
+    facts = ContractFacts(
+        start=date(2003, 12, 1), term=_months(12), auto_renewal=True, notice=_months(3)
+    )
+    verdict = deadlines.compute(facts, as_of)
+    assert verdict.notice_deadline is not None
+    assert verdict.notice_deadline.value == deadline
+
+
 def test_two_rules_that_agree_give_one_deadline() -> None:
     facts = ContractFacts(
         start=date(2024, 1, 1), end=date(2024, 1, 29), notice=Period(14, Unit.DAY)
@@ -149,7 +184,7 @@ def test_the_next_renewal_is_counted_from_the_first_start() -> None:
     verdict = deadlines.compute(facts, as_of=date(2026, 11, 15))
     assert verdict.next_renewal is not None
     assert verdict.next_renewal.value == date(2026, 12, 1)
-    assert verdict.candidates[-1].value == date(2026, 8, 31)
+    assert verdict.candidates[-1].value == date(2027, 8, 31)
     later = deadlines.compute(facts, as_of=date(2026, 12, 1))
     assert later.next_renewal is not None
     assert later.next_renewal.value == date(2027, 12, 1)

@@ -65,7 +65,7 @@ def test_a_lease_gets_start_end_and_no_renewal() -> None:
     assert result.open_points == ()
 
 
-def test_an_insurance_gets_its_renewal_and_a_question_about_two_deadlines() -> None:
+def test_an_insurance_gets_its_renewal_and_a_deadline_that_still_can_be_kept() -> None:
     result = _run(DocType.INSURANCE, INSURANCE)
     values = _values(result)
     assert values[Field.CONTRACT_START_DATE] == date(2003, 12, 1)
@@ -73,7 +73,8 @@ def test_an_insurance_gets_its_renewal_and_a_question_about_two_deadlines() -> N
     assert values[Field.NOTICE_PERIOD_DAYS] == 90
     assert values[Field.AUTO_RENEWAL] is True
     assert values[Field.CONTRACT_END_DATE] is None
-    assert _asked(result) == {Field.NOTICE_DEADLINE: "conflict"}
+    assert values[Field.NOTICE_DEADLINE] == date(2027, 8, 31)
+    assert _asked(result) == {}
     assert {str(d.rule) for d in result.derivations} == {
         "start_plus_period",
         "end_minus_period",

@@ -50,6 +50,12 @@ class Period:
     def __str__(self) -> str:
         return f"{self.length} {self.unit}{'' if self.length == 1 else 's'}"
 
+    @classmethod
+    def parse(cls, text: str) -> Period:
+        """The period that `str` wrote. Raises ValueError for anything else."""
+        length, _, unit = text.partition(" ")
+        return cls(int(length), Unit(unit.removesuffix("s")))
+
 
 class Anchor(StrEnum):
     """To which day a notice may be given."""

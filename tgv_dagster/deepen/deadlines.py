@@ -1,8 +1,13 @@
 """Deadlines: the computed days of a contract, each with the derivation that made it.
 
 Here belongs calendar arithmetic on stated facts; nothing is read from text and nothing asks for
-today's date. `as_of` is given where the next of a series is wanted. The rules that count from the
-start and from the end stand side by side; when they differ, a person decides (DATE Open).
+today's date. `as_of` is given where the next of a series is wanted.
+
+Two rules give a notice deadline: `start_plus_period` and `end_minus_period` (DATE-14). Where the
+document states its end or renewal itself, both are known, and a person decides when they differ.
+An end that is only computed from the start is no second opinion: then the rule that counts back
+from it holds, because a notice has to reach the end of a term and not its beginning. Every
+candidate stays in the derivation.
 """
 
 from __future__ import annotations
@@ -63,7 +68,7 @@ class ContractFacts:
 
 @dataclass(frozen=True, slots=True)
 class DeadlineVerdict:
-    """Computed days; `notice_deadline` is None while two rules disagree."""
+    """Computed days; `notice_deadline` is None while two rules with stated facts disagree."""
 
     notice_deadline: Derivation | None
     contract_end: Derivation | None
@@ -75,14 +80,16 @@ class DeadlineVerdict:
 def compute(facts: ContractFacts, as_of: date | None = None) -> DeadlineVerdict:
     """End, next renewal and notice deadline of a contract, computed in one go (DATE-14).
 
-    `as_of` chooses the renewal that comes next; without it the first one is taken.
+    `as_of` chooses the renewal that comes next; without it the first one is taken. When the notice
+    for that renewal came too late already, the deadline is the one of the renewal after it.
     """
     end = _computed_end(facts)
     renewal = _computed_renewal(facts, as_of)
-    candidates = tuple(_notice_candidates(facts, end, renewal))
+    candidates = tuple(_notice_candidates(facts, end, renewal, as_of))
     values = {candidate.value for candidate in candidates}
     points: tuple[OpenPoint, ...] = ()
-    if len(values) > 1:
+    end_is_stated = facts.end is not None or facts.next_renewal is not None
+    if len(values) > 1 and end_is_stated:
         points = (
             OpenPoint(
                 OpenPointKind.CONFLICT,
@@ -91,7 +98,7 @@ def compute(facts: ContractFacts, as_of: date | None = None) -> DeadlineVerdict:
                 tuple(sorted(value.isoformat() for value in values)),
             ),
         )
-    agreed = candidates[-1] if len(values) == 1 else None
+    agreed = None if points or not candidates else candidates[-1]
     return DeadlineVerdict(agreed, end, renewal, candidates, points)
 
 
@@ -162,25 +169,37 @@ _MOST_RENEWALS = 400
 
 
 def _computed_renewal(facts: ContractFacts, as_of: date | None) -> Derivation | None:
-    stated = facts.next_renewal is not None
-    if stated or not facts.auto_renewal or facts.start is None or facts.term is None:
-        return None
-    renewal = facts.renewal or facts.term
-    series = renewal_dates(facts.start, facts.term, renewal, 1 if as_of is None else _MOST_RENEWALS)
-    value = next((day for day in series if as_of is None or day > as_of), None)
-    if value is None:
+    coming = _renewals_after(facts, as_of)
+    if facts.next_renewal is not None or not coming:
         return None
     inputs = (
-        _fact(Field.CONTRACT_START_DATE, facts.start),
-        ("term", str(facts.term)),
-        ("renewal", str(renewal)),
+        *_renewal_facts(facts),
         *(() if as_of is None else (("as_of", as_of.isoformat()),)),
     )
-    return Derivation(DeadlineRule.NEXT_RENEWAL, value, inputs, facts.source)
+    return Derivation(DeadlineRule.NEXT_RENEWAL, coming[0], inputs, facts.source)
+
+
+def _renewal_facts(facts: ContractFacts) -> tuple[tuple[str, str], ...]:
+    assert facts.start is not None
+    return (
+        _fact(Field.CONTRACT_START_DATE, facts.start),
+        ("term", str(facts.term)),
+        ("renewal", str(facts.renewal or facts.term)),
+    )
+
+
+def _renewals_after(facts: ContractFacts, as_of: date | None) -> tuple[date, ...]:
+    """The coming renewals of a contract that renews by itself, next one first."""
+    if not facts.auto_renewal or facts.start is None or facts.term is None:
+        return ()
+    renewal = facts.renewal or facts.term
+    count = 1 if as_of is None else _MOST_RENEWALS
+    series = renewal_dates(facts.start, facts.term, renewal, count)
+    return tuple(day for day in series if as_of is None or day > as_of)
 
 
 def _notice_candidates(
-    facts: ContractFacts, end: Derivation | None, renewal: Derivation | None
+    facts: ContractFacts, end: Derivation | None, renewal: Derivation | None, as_of: date | None
 ) -> list[Derivation]:
     if facts.notice is None:
         return []
@@ -194,6 +213,8 @@ def _notice_candidates(
     last_day = _last_day(facts, end, renewal)
     if last_day is not None:
         name, value = last_day
+        if renewal is not None:
+            value = _still_open(facts, facts.notice, value, as_of)
         inputs = ((name, value.isoformat()), length)
         latest = end_minus_period(value, facts.notice)
         found.append(Derivation(DeadlineRule.END_MINUS_PERIOD, latest, inputs, facts.source))
@@ -209,6 +230,14 @@ def _last_day(
         return f"day before {Field.NEXT_RENEWAL_DATE}", next_renewal - timedelta(days=1)
     last = facts.end or (end.value if end is not None else None)
     return None if last is None else (Field.CONTRACT_END_DATE.value, last)
+
+
+def _still_open(facts: ContractFacts, notice: Period, coming: date, as_of: date | None) -> date:
+    """The last day of the first period that a notice given on `as_of` can still end."""
+    if as_of is None:
+        return coming
+    ends = (day - timedelta(days=1) for day in _renewals_after(facts, as_of))
+    return next((end for end in ends if end_minus_period(end, notice) >= as_of), coming)
 
 
 def _fact(field: Field, value: date) -> tuple[str, str]:
