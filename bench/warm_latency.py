@@ -8,7 +8,6 @@ costs a part of the processors, so the figure is an upper bound.
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import statistics
 import subprocess
@@ -75,7 +74,7 @@ def warm_services(home: Path, inbox: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        process.send_signal(signal.SIGINT)
+        process.terminate()
         process.wait(timeout=60)
 
 
