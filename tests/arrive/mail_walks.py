@@ -126,8 +126,8 @@ def events(installation: Installation, kind: str) -> int:
     return sql(installation, "SELECT count(*) FROM agent_events WHERE kind = %s", kind)[0][0]
 
 
-def secure(installation: Installation, raw: bytes) -> None:
-    """A mail as a drop secures it, without any mailbox."""
-    scope = Scope.for_principal(installation.database, "emil", source="test")
+def secure(installation: Installation, raw: bytes, *, login: str = "emil") -> None:
+    """A mail as a drop of this person secures it, without any mailbox."""
+    scope = Scope.for_principal(installation.database, login, source="test")
     files = [DroppedFile("a.eml", io.BytesIO(raw))]
     drop_mails(installation.database, installation.blobs, scope, Drop(), files)

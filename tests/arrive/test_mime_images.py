@@ -11,7 +11,7 @@ from mailbuild import base64_part, html, mail, multipart
 from PIL import ExifTags, Image
 
 from tgv_dagster.arrive.mime import Leaf, Role, split
-from tgv_dagster.arrive.mime_images import image_facts, looks_photographed, wants_case
+from tgv_dagster.arrive.mime_images import image_facts, shown_picture
 
 
 def jpeg(width: int, height: int, *, camera: bool) -> bytes:
@@ -30,45 +30,32 @@ def shown(content: bytes) -> Leaf:
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "camera", "photographed"),
+    ("width", "height", "camera", "considered"),
     [
         (800, 600, True, True),
         (400, 600, True, True),
         (599, 599, True, False),
-        (800, 600, False, False),
+        (800, 600, False, True),
+        (200, 80, False, False),
     ],
 )
-def test_a_photo_is_large_and_carries_camera_exif(
-    width: int, height: int, camera: bool, photographed: bool
+def test_a_large_shown_picture_comes_into_question(
+    width: int, height: int, camera: bool, considered: bool
 ):
-    assert looks_photographed(jpeg(width, height, camera=camera)) is photographed
-
-
-@pytest.mark.parametrize(
-    ("sent_before", "readable", "camera", "case"),
-    [
-        (False, False, True, True),
-        (False, True, False, True),
-        (False, False, False, False),
-        (True, True, True, False),
-    ],
-)
-def test_a_shown_image_becomes_a_case(sent_before: bool, readable: bool, camera: bool, case: bool):
-    leaf = shown(jpeg(800, 600, camera=camera))
+    leaf = shown(jpeg(width, height, camera=camera))
     assert leaf.role is Role.INLINE_REFERENCED
-    assert wants_case(leaf, sent_before=sent_before, readable_text=readable) is case
-
-
-def test_a_small_image_is_never_a_case():
-    leaf = shown(jpeg(200, 80, camera=True))
-    assert not wants_case(leaf, sent_before=False, readable_text=True)
+    picture = shown_picture(leaf, "a@example.org")
+    assert (picture is not None) is considered
+    if picture is not None:
+        assert (picture.camera, picture.sha256) == (camera, leaf.sha256)
+        assert picture.content() == leaf.content
 
 
 def test_an_attached_photo_needs_no_case_it_is_a_document():
     image = base64_part("image/jpeg; name=a.jpg", jpeg(800, 600, camera=True))
     leaf = split(mail(multipart("mixed", html("<p>x</p>"), image))).leaves[1]
     assert leaf.role is Role.ATTACHMENT
-    assert not wants_case(leaf, sent_before=False, readable_text=True)
+    assert shown_picture(leaf, None) is None
 
 
 @settings(max_examples=100, deadline=None)

@@ -1,6 +1,6 @@
 """When an image inside an HTML mail is more than decoration (issue 3, item 7).
 
-Belongs here: facts of an image and the rule that makes a referenced image a case. Does not
+Belongs here: facts of an image and which images come into question. Does not
 belong here: remembering what a sender sent before, reading text off an image.
 """
 
@@ -46,24 +46,44 @@ def image_facts(content: bytes) -> ImageFacts | None:
         return None
 
 
-def looks_photographed(content: bytes) -> bool:
-    """Whether the bytes are an image of at least 600 px that carries camera EXIF."""
-    facts = image_facts(content)
-    return facts is not None and facts.large and facts.camera
+@dataclass(frozen=True, slots=True)
+class ShownPicture:
+    """A picture of at least 600 px that the text of a mail shows; `camera` as of ImageFacts."""
+
+    leaf: Leaf
+    sender: str | None
+    camera: bool
+
+    @property
+    def path(self) -> str:
+        """Path of its leaf."""
+        return self.leaf.path
+
+    @property
+    def sha256(self) -> str:
+        """Hash of its bytes."""
+        return self.leaf.sha256
+
+    @property
+    def media_type(self) -> str:
+        """Its type by its content, else as labelled."""
+        return self.leaf.sniffed_type or self.leaf.media_type
+
+    def content(self) -> bytes:
+        """Its bytes."""
+        return self.leaf.content
 
 
-def wants_case(leaf: Leaf, *, sent_before: bool, readable_text: bool) -> bool:
-    """Whether a referenced image becomes a case instead of being discarded as decoration.
+def shown_picture(leaf: Leaf, sender: str | None) -> ShownPicture | None:
+    """The picture that may be more than decoration; None for every other leaf.
 
-    Args:
-        leaf: the leaf in question; only inline referenced images can become a case.
-        sent_before: this sender sent the same bytes before (a logo).
-        readable_text: text was read off the image.
+    It becomes a case instead of a discard when its sender never sent it before and it carries a
+    camera's marks or readable text (a receipt mailed from a phone).
     """
-    if leaf.role is not Role.INLINE_REFERENCED or sent_before:
-        return False
+    if leaf.role is not Role.INLINE_REFERENCED:
+        return None
     facts = image_facts(leaf.content)
-    return facts is not None and facts.large and (facts.camera or readable_text)
+    return ShownPicture(leaf, sender, facts.camera) if facts is not None and facts.large else None
 
 
 def _camera(image: Image.Image) -> bool:

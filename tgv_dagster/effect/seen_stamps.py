@@ -146,7 +146,7 @@ def waiting_for_stamp(connection: Connection) -> int:
 
 _PARTS = """
     WITH RECURSIVE open AS (
-        SELECT id, raw_item_id, raw_sha256, account, gate FROM mail_ledger
+        SELECT id, raw_item_id, account, gate FROM mail_ledger
         WHERE raw_item_id IS NOT NULL AND (outcome IN ('secured', 'parked', 'failed')
             OR (outcome IN ('entered', 'blocked', 'nothing_to_do') AND gate = 'poll'
                 AND stamped_at IS NULL AND uid IS NOT NULL))
@@ -171,10 +171,10 @@ _PARTS = """
             ELSE 'entered' END AS part_end
         FROM tree t LEFT JOIN documents d ON d.id = t.document_id
         UNION ALL
-        SELECT o.id, p.reason, CASE WHEN EXISTS (
+        SELECT t.ledger_id, p.reason, CASE WHEN EXISTS (
             SELECT 1 FROM cases c WHERE c.subject_kind = 'mail' AND c.state = 'open'
-              AND c.subject_key = p.eml_sha || ':' || p.part_path) THEN 'parked' ELSE 'decided' END
-        FROM open o JOIN mail_parts p ON p.eml_sha = o.raw_sha256 AND p.outcome = 'parked'
+              AND c.subject_key = t.id || ':' || p.part_path) THEN 'parked' ELSE 'decided' END
+        FROM tree t JOIN mail_parts p ON p.mail_arrival_id = t.id AND p.outcome = 'parked'
         UNION ALL
         SELECT o.id, 'the arrival of this mail is gone', 'lost' FROM open o
         WHERE NOT EXISTS (SELECT 1 FROM tree t WHERE t.ledger_id = o.id)

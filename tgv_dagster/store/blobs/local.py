@@ -16,13 +16,14 @@ import os
 import stat
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from tgv_dagster.store.blobs import model
 from tgv_dagster.store.blobs.common import StoreBase, missing, require_same
@@ -41,8 +42,12 @@ _STALE_SECONDS = 3600.0
 _SETTLED_MAX = 20_000
 _GROUP = 128
 """Files that are made durable together at most; each is open until then."""
+_WAITERS = 8
+"""Threads that wait for the disk, when there is as much to wait for."""
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _NO_DIRECTORY_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
+
+T = TypeVar("T")
 
 
 class Step(StrEnum):
@@ -320,8 +325,7 @@ class LocalBlobStore(StoreBase):
         for one in written:
             if one.temp.fd not in created:
                 require_same(str(one.final), _hash_file(one.final), one.content)
-        for directory in dict.fromkeys(one.final.parent for one in written):
-            self._sync_directory(directory)
+        _side_by_side(self._sync_directory, {one.final.parent: None for one in written})
         # After the sync above, so that a journalling file system has nothing left to write.
         self._settle(list(dict.fromkeys(levels)))
         for _ in written:
@@ -332,8 +336,8 @@ class LocalBlobStore(StoreBase):
         """Sync, read back, and name each file; descriptors of those that got their name."""
         for one in written:
             _begin_writing_back(one.temp.fd)
-        for one in written:
-            os.fsync(one.temp.fd)
+        _side_by_side(os.fsync, [one.temp.fd for one in written])
+        for _ in written:
             self._on_step(Step.SYNCED)
         for one in written:
             found = _hash_fd(one.temp.fd)
@@ -414,8 +418,7 @@ class LocalBlobStore(StoreBase):
 
     def _settle(self, levels: list[Path]) -> None:
         """Make the entries of new directories durable."""
-        for parent in dict.fromkeys(level.parent for level in levels):
-            self._sync_directory(parent)
+        _side_by_side(self._sync_directory, {level.parent: None for level in levels})
         if len(self._settled) > _SETTLED_MAX:
             self._settled.clear()
         self._settled.update(levels)
@@ -484,6 +487,18 @@ def _open_to_read(path: Path) -> int:
 def _write_all(fd: int, piece: memoryview) -> None:
     while piece:
         piece = piece[os.write(fd, piece) :]
+
+
+def _side_by_side(sync: Callable[[T], None], targets: Collection[T]) -> None:
+    """Sync all targets at once, so that one flush of the device serves many of them."""
+    if len(targets) < _WAITERS:
+        for target in targets:
+            sync(target)
+        return
+    # Threads of this one call: a process that forks must not inherit a pool without its threads.
+    with ThreadPoolExecutor(_WAITERS) as pool:
+        for _ in pool.map(sync, targets):
+            pass
 
 
 def _begin_writing_back(fd: int, start: int = 0, length: int = 0) -> None:

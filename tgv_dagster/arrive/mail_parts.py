@@ -1,0 +1,409 @@
+"""What becomes of the leaves of a mail: one outcome each, and the rows that say so.
+
+Each leaf ends in `mail_parts` with exactly one outcome, once per arrival of its mail, so that the
+same mail in two tenants has rows for both; a discarded picture emits an event of its own (MAIL-29,
+MAIL-64, MAIL-66). Does not belong here: taking bytes apart, securing them, and the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from tgv_dagster.arrive.gates import (
+    ArrivalOutcome,
+    GateKind,
+    NewArrival,
+    Origin,
+    PartRole,
+    RawKind,
+    arrival_key,
+)
+from tgv_dagster.arrive.mime_images import ShownPicture, shown_picture
+from tgv_dagster.arrive.mime_model import (
+    CONTAINER_ROLES,
+    DOCUMENT_ROLES,
+    PARKING_ROLES,
+    Leaf,
+    Mail,
+    MailHeaders,
+    Role,
+)
+from tgv_dagster.store import ledger
+from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, open_case
+from tgv_dagster.store.db import Connection
+from tgv_dagster.store.events import Event, record
+from tgv_dagster.store.organisation import INTAKE_BUCKET, SERVICE_LOGIN
+from tgv_dagster.store.presence import worker_name
+from tgv_dagster.store.stages import Stage
+
+RULE_HEADERS = frozenset(
+    {
+        "auto-submitted",
+        "feedback-id",
+        "list-id",
+        "list-unsubscribe",
+        "precedence",
+        "return-receipt-to",
+        "x-auto-response-suppress",
+        "x-spam-flag",
+    }
+)
+"""Headers whose presence a routing rule may ask for."""
+
+
+PHOTO_REASON = "a photograph inside a mail: release it if it is a document, else dismiss it"
+
+
+class PartOutcome(StrEnum):
+    """What became of one leaf; every leaf has exactly one (issue: no leaf in two classes)."""
+
+    ARRIVED = "arrived"
+    ASKED = "asked"
+    DISCARDED = "discarded"
+    CONTAINER = "container"
+    BODY = "body"
+    BODY_ALTERNATIVE = "body_alternative"
+    KEPT_IN_MAIL = "kept_in_mail"
+    PARKED = "parked"
+
+
+@dataclass(frozen=True, slots=True)
+class MailArrival:
+    """A whole mail that was secured; `size` in bytes."""
+
+    arrival_id: int
+    uid: str
+    sha256: str
+    size: int
+    bucket: str
+    raw_key: str
+    gate: GateKind
+    received_at: datetime
+    uploader: str | None
+    intent_text: str | None
+    mandant: str | None
+    mandant_id: int | None
+    entity_hint: str | None
+    origin: Origin
+    is_test: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A leaf without its bytes, with its one outcome; `sender` of the mail around it."""
+
+    path: str
+    sha256: str
+    size: int
+    role: Role
+    outcome: PartOutcome
+    sender: str | None
+
+
+def load_mails(connection: Connection, arrival_ids: Sequence[int]) -> list[MailArrival]:
+    """The secured mails of these arrivals, in this order."""
+    rows = connection.execute(
+        """
+        SELECT a.id, a.uid::text, r.sha256, r.size, r.storage_bucket, r.raw_key, a.gate,
+            a.received_at, a.uploader, a.intent_text, m.slug, a.mandant_id, a.entity_hint,
+            a.origin, a.is_test
+        FROM arrivals a JOIN raw_items r ON r.id = a.raw_item_id
+        LEFT JOIN mandanten m ON m.id = a.mandant_id
+        WHERE a.id = ANY (%s)
+        """,
+        (list(arrival_ids),),
+    ).fetchall()
+    found = {row[0]: _mail_arrival(row) for row in rows}
+    return [found[arrival_id] for arrival_id in arrival_ids]
+
+
+def _mail_arrival(row: tuple[Any, ...]) -> MailArrival:
+    return MailArrival(
+        arrival_id=row[0],
+        uid=row[1],
+        sha256=row[2],
+        size=row[3],
+        bucket=row[4],
+        raw_key=row[5],
+        gate=GateKind(row[6]),
+        received_at=row[7],
+        uploader=row[8],
+        intent_text=row[9],
+        mandant=row[10],
+        mandant_id=row[11],
+        entity_hint=row[12],
+        origin=Origin.from_json(row[13]),
+        is_test=row[14],
+    )
+
+
+def decide(mail: Mail, leaf: Leaf, asked: frozenset[str] = frozenset()) -> Decided:
+    """Outcome of a leaf by its role: what it is decides, never its disposition.
+
+    `asked` are paths of shown pictures that a person has to look at instead of a discard.
+    """
+    return Decided(
+        path=leaf.path,
+        sha256=leaf.sha256,
+        size=leaf.size,
+        role=leaf.role,
+        outcome=PartOutcome.ASKED if leaf.path in asked else _outcome_of(leaf),
+        sender=_sender(mail, leaf),
+    )
+
+
+def shown_pictures(mail: Mail) -> tuple[ShownPicture, ...]:
+    """The pictures in the text of a mail that are large enough to be more than decoration."""
+    found = (shown_picture(leaf, _sender(mail, leaf)) for leaf in mail.leaves)
+    return tuple(one for one in found if one is not None)
+
+
+def sent_before(
+    connection: Connection, mail: MailArrival, pictures: Sequence[ShownPicture]
+) -> frozenset[str]:
+    """Hashes of those that their sender sent to this tenant in another mail: signatures."""
+    rows = connection.execute(
+        """
+        SELECT DISTINCT p.part_sha FROM mail_parts p
+        JOIN arrivals a ON a.id = p.mail_arrival_id
+        JOIN unnest(%s::text[], %s::text[]) AS shown (sha, sender)
+          ON shown.sha = p.part_sha AND shown.sender IS NOT DISTINCT FROM p.sender
+        WHERE p.eml_sha <> %s AND a.mandant_id IS NOT DISTINCT FROM %s
+        """,
+        (
+            [one.sha256 for one in pictures],
+            [one.sender for one in pictures],
+            mail.sha256,
+            mail.mandant_id,
+        ),
+    ).fetchall()
+    return frozenset(row[0] for row in rows)
+
+
+def ask_about_photo(connection: Connection, mail: MailArrival, arrival_id: int) -> None:
+    """Park the picture as a case; released it goes the way of every document."""
+    claims = ledger.claim(
+        connection, Stage.EXTRACT, limit=1, worker=worker_name(), subjects=[arrival_id]
+    )
+    if not claims:  # asked before, by a run that ended before it could finish the mail
+        return
+    ledger.park(connection, claims[0], reason=PHOTO_REASON)
+    connection.execute(
+        "UPDATE arrivals SET outcome = %s, outcome_reason = %s WHERE id = %s",
+        (ArrivalOutcome.PARKED, PHOTO_REASON, arrival_id),
+    )
+    open_case(
+        connection,
+        NewCase(
+            kind=CaseKind.PARKED,
+            subject_kind=SubjectKind.ARRIVAL,
+            subject_key=str(arrival_id),
+            reason=PHOTO_REASON,
+            author=SERVICE_LOGIN,
+            mandant_id=mail.mandant_id,
+            entity=mail.entity_hint,
+            arrival_id=arrival_id,
+            evidence={"stage": Stage.EXTRACT, "attempt": 1, "gate": None},
+            is_test=mail.is_test,
+        ),
+    )
+
+
+def _outcome_of(leaf: Leaf) -> PartOutcome:
+    if leaf.role in DOCUMENT_ROLES:
+        return PartOutcome.ARRIVED
+    if leaf.role in CONTAINER_ROLES:
+        return PartOutcome.CONTAINER
+    if leaf.role in PARKING_ROLES:
+        return PartOutcome.PARKED
+    if leaf.role is Role.BODY:
+        return PartOutcome.BODY
+    if leaf.role is Role.BODY_ALTERNATIVE:
+        return PartOutcome.BODY_ALTERNATIVE
+    if leaf.role is Role.INLINE_REFERENCED:
+        return PartOutcome.DISCARDED
+    return PartOutcome.KEPT_IN_MAIL
+
+
+def part_arrival(mail_arrival: MailArrival, mail: Mail, leaf: Leaf) -> NewArrival:
+    """The arrival of one document part; its origin names the mail it came in."""
+    return NewArrival(
+        gate=mail_arrival.gate,
+        arrival_key=arrival_key(mail_arrival.gate, mail_arrival.uid, leaf.path),
+        bucket=INTAKE_BUCKET,
+        file_name=leaf.safe_name,
+        received_at=mail_arrival.received_at,
+        kind=RawKind.PART,
+        part_path=leaf.path,
+        parent_uid=mail_arrival.uid,
+        uploader=mail_arrival.uploader,
+        intent_text=mail_arrival.intent_text,
+        mandant=mail_arrival.mandant,
+        entity_hint=mail_arrival.entity_hint,
+        media_type=leaf.sniffed_type or leaf.media_type,
+        origin=part_origin(mail_arrival, mail, leaf),
+        is_test=mail_arrival.is_test,
+    )
+
+
+def body_arrival(mail_arrival: MailArrival, mail: Mail) -> NewArrival:
+    """The arrival of a mail's text: its bytes are the mail itself (MAIL-66)."""
+    subject = mail.headers.subject or "mail"
+    return NewArrival(
+        gate=mail_arrival.gate,
+        arrival_key=arrival_key(mail_arrival.gate, mail_arrival.uid, "body"),
+        bucket=mail_arrival.bucket,
+        file_name=f"{subject[:120]}.eml",
+        received_at=mail_arrival.received_at,
+        kind=RawKind.EML,
+        part_role=PartRole.BODY,
+        part_path="body",
+        parent_uid=mail_arrival.uid,
+        uploader=mail_arrival.uploader,
+        intent_text=mail_arrival.intent_text,
+        mandant=mail_arrival.mandant,
+        entity_hint=mail_arrival.entity_hint,
+        media_type="message/rfc822",
+        origin=part_origin(mail_arrival, mail, None),
+        is_test=mail_arrival.is_test,
+    )
+
+
+def part_origin(mail_arrival: MailArrival, mail: Mail, leaf: Leaf | None) -> Origin:
+    """Origin facts of a part: the nearest mail around it, and the outer one as parent (MAIL-61)."""
+    outer = mail.headers
+    inner = outer if leaf is None else _headers_around(mail, leaf)
+    base = mail_arrival.origin
+    return Origin(
+        path=base.path,
+        modified_at=base.modified_at,
+        account=base.account,
+        mailbox=base.mailbox,
+        uidvalidity=base.uidvalidity,
+        uid=base.uid,
+        message_id=inner.message_id,
+        mail_from=_addresses(inner.from_),
+        mail_to=_addresses(inner.to),
+        mail_subject=inner.subject,
+        in_reply_to=None if inner.in_reply_to is None else " ".join(inner.in_reply_to),
+        parent_message_id=outer.message_id if inner is not outer else None,
+        raw_name=None if leaf is None or leaf.raw_name is None else leaf.filename,
+        mail_headers=" ".join(sorted({f.name.lower() for f in outer.fields} & RULE_HEADERS))
+        or None,
+    )
+
+
+def _addresses(addresses: Sequence[object]) -> str | None:
+    found = [str(getattr(a, "address", "")) for a in addresses]
+    return ", ".join(a for a in found if a) or None
+
+
+def _headers_around(mail: Mail, leaf: Leaf) -> MailHeaders:
+    """Headers of the nearest mail around a leaf."""
+    if leaf.mail_path:
+        embedded = next((m for m in mail.leaves if m.path == leaf.mail_path), None)
+        if embedded is not None and embedded.mail_headers is not None:
+            return embedded.mail_headers
+    return mail.headers
+
+
+def _sender(mail: Mail, leaf: Leaf) -> str | None:
+    """Address of the sender of the mail around a leaf, in lower case."""
+    told = _addresses(_headers_around(mail, leaf).from_)
+    return None if told is None else told.lower()
+
+
+def write_parts(connection: Connection, mail: MailArrival, parts: Sequence[Decided]) -> None:
+    """One row per leaf, an event for each discarded picture, a case for each parked part."""
+    connection.execute(
+        """
+        INSERT INTO mail_parts (mail_arrival_id, eml_sha, part_path, part_sha, role, outcome,
+            reason, sender, arrival_id)
+        SELECT %s, %s, p.path, p.sha, p.role, p.outcome, p.reason, p.sender,
+            (SELECT a.id FROM arrivals a WHERE a.parent_id = %s AND a.part_path = p.path LIMIT 1)
+        FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
+            AS p (path, sha, role, outcome, reason, sender)
+        ON CONFLICT (mail_arrival_id, part_path) DO NOTHING
+        """,
+        (
+            mail.arrival_id,
+            mail.sha256,
+            mail.arrival_id,
+            [part.path for part in parts],
+            [part.sha256 for part in parts],
+            [str(part.role) for part in parts],
+            [str(part.outcome) for part in parts],
+            [_reason(part) for part in parts],
+            [part.sender for part in parts],
+        ),
+    )
+    for part in parts:
+        if part.outcome is PartOutcome.DISCARDED:
+            _event(connection, mail, "mail.inline_image_discarded", part)
+        elif part.outcome is PartOutcome.PARKED:
+            _park_part(connection, mail, part)
+
+
+_REASONS: Mapping[PartOutcome, str] = {
+    PartOutcome.DISCARDED: "picture that the text of the mail shows, kept in the mail",
+    PartOutcome.ASKED: "photograph that the text of the mail shows; a person is asked",
+    PartOutcome.CONTAINER: "taken apart; its contents stand as parts of their own",
+    PartOutcome.KEPT_IN_MAIL: "{role}, kept in the mail",
+    PartOutcome.PARKED: "{role}, cannot be opened here",
+}
+
+
+def _reason(part: Decided) -> str:
+    return _REASONS.get(part.outcome, "").format(role=part.role)
+
+
+def _park_part(connection: Connection, mail: MailArrival, part: Decided) -> None:
+    open_case(
+        connection,
+        NewCase(
+            kind=CaseKind.PARKED,
+            subject_kind=SubjectKind.MAIL,
+            subject_key=f"{mail.arrival_id}:{part.path}",
+            reason=_reason(part),
+            author=SERVICE_LOGIN,
+            mandant_id=mail.mandant_id,
+            entity=mail.entity_hint,
+            arrival_id=mail.arrival_id,
+            evidence={"part_path": part.path, "role": part.role},
+            is_test=mail.is_test,
+        ),
+    )
+
+
+def finish_mail(connection: Connection, mail: MailArrival, *, documents: int, body: bool) -> None:
+    """The outcome of the mail itself, and the event of its body row (MAIL-66)."""
+    reason = "split into its parts" if documents else "no text and no document in it"
+    connection.execute(
+        "UPDATE arrivals SET outcome = %s, outcome_reason = %s WHERE id = %s",
+        (ArrivalOutcome.SPLIT, reason, mail.arrival_id),
+    )
+    if body:
+        _event(connection, mail, "mail.body_row_created", None)
+
+
+def _event(connection: Connection, mail: MailArrival, kind: str, leaf: Decided | None) -> None:
+    part = "body" if leaf is None else leaf.path
+    record(
+        connection,
+        Event(
+            kind=kind,
+            author=SERVICE_LOGIN,
+            object=f"arrival:{mail.arrival_id}",
+            reason=f"part {part}",
+            mandant_id=mail.mandant_id,
+            payload={
+                "part_path": part,
+                "sha256": mail.sha256 if leaf is None else leaf.sha256,
+                "size": None if leaf is None else leaf.size,
+            },
+        ),
+    )
