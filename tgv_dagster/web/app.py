@@ -20,7 +20,9 @@ from tgv_dagster.web import (
     arrive,
     audit,
     clarify,
+    deadlines,
     documents,
+    drop_pages,
     effect,
     errors,
     health,
@@ -30,6 +32,8 @@ from tgv_dagster.web import (
     mail,
     organisation,
     pages,
+    previews,
+    search_pages,
 )
 from tgv_dagster.web.health import Probes
 from tgv_dagster.web.limits import BodyLimit, SafetyHeaders
@@ -43,6 +47,7 @@ ROUTERS = (
     arrive.router,
     mail.router,
     clarify.router,
+    deadlines.router,
     documents.router,
     legacy.router,
     organisation.router,
@@ -50,6 +55,9 @@ ROUTERS = (
     effect.router,
     audit.router,
     login.router,
+    drop_pages.router,
+    search_pages.router,
+    previews.router,
 )
 
 TAGS = [
@@ -57,6 +65,7 @@ TAGS = [
     {"name": "arrive", "description": "Hand files over, and what became of them."},
     {"name": "mail", "description": "The intake mailbox, and mails handed over as files."},
     {"name": "clarify", "description": "Cases that need a person."},
+    {"name": "deadlines", "description": "Days of contracts that must not be missed."},
     {"name": "documents", "description": "Documents, their originals and their pages."},
     {"name": "organisation", "description": "Who you are and what you may assign."},
     {"name": "know", "description": "Ask the knowledge base."},

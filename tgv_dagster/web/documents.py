@@ -8,17 +8,19 @@ from datetime import datetime
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from pydantic import BaseModel
 
-from tgv_dagster.web import originals, pages
-from tgv_dagster.web.document_view import DocumentView, document_view
+from tgv_dagster.web import originals, pages, previews
+from tgv_dagster.web.document_more import surroundings
+from tgv_dagster.web.document_view import document_view
 from tgv_dagster.web.errors import documented
+from tgv_dagster.web.evidence_view import place_of
 from tgv_dagster.web.limits import BYTES_POLICY
 from tgv_dagster.web.originals import ByteRange, Original
 from tgv_dagster.web.principals import Service, Viewer
-from tgv_dagster.web.schemas import Number
+from tgv_dagster.web.schemas import MAX_NUMBER, Number
 
 router = APIRouter(tags=["documents"])
 
@@ -195,7 +197,23 @@ def disposition(file_name: str) -> str:
     response_class=HTMLResponse,
     responses={status: {"description": "a page that says so"} for status in (401, 404, 422, 503)},
 )
-def page(document_id: Number, request: Request, service: Service, scope: Viewer) -> HTMLResponse:
+def page(
+    document_id: Number,
+    request: Request,
+    service: Service,
+    scope: Viewer,
+    field: Annotated[str, Query(max_length=60, description="Show where this field stands.")] = "",
+    page: Annotated[int, Query(ge=1, le=MAX_NUMBER)] = 1,
+) -> HTMLResponse:
     """The document for people, in German, French or English."""
-    view: DocumentView = document_view(service.database, scope, document_id)
-    return pages.render(request, "document.html", document=view)
+    view = document_view(service.database, scope, document_id)
+    value = next((v for v in (*view.values, *view.dates) if v.field == field and v.in_force), None)
+    return pages.render(
+        request,
+        "document.html",
+        document=view,
+        more=surroundings(service.database, scope, document_id),
+        place=place_of(service.database, scope, document_id, value, page=page),
+        framed=previews.FRAMED.get(view.media_type or ""),
+        lineage=f"http://127.0.0.1:{service.settings.ui_port}/assets/documents?view=lineage",
+    )

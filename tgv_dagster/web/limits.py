@@ -21,6 +21,10 @@ PAGE_POLICY = (
     " img-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none';"
     " form-action 'self'"
 )
+FRAME_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox;"
+    " frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
+)
 BYTES_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 SAFETY: Mapping[str, str] = MappingProxyType(

@@ -1,0 +1,108 @@
+"""What stands around a document: who may see it, related documents, passages, what happened to it.
+
+Reads only behind the walls and in a constant number of statements, however long the lists are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tgv_dagster.store.db import Database
+from tgv_dagster.store.levels import Level, is_known
+from tgv_dagster.store.scope import Scope
+
+MOST_CHUNKS = 50
+MOST_EVENTS = 50
+MOST_LINKS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another document: `kind` is parent (it came out of that one), part, reply or booking."""
+
+    kind: str
+    document_id: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage as the knowledge base holds it."""
+
+    page_from: int
+    page_to: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """One event about the document, for readers who may read events."""
+
+    kind: str
+    author: str
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """`seen_by`: the level, or `persons` when named persons alone may see it."""
+
+    seen_by: str
+    persons: tuple[str, ...]
+    links: tuple[Related, ...]
+    chunks: tuple[Passage, ...]
+    history: tuple[Happened, ...]
+
+
+def surroundings(database: Database, scope: Scope, document_id: int) -> Surroundings:
+    """Everything around a document that this reader sees; empty when there is none."""
+    with database.reading(scope) as connection:
+        facts = connection.execute(
+            "SELECT confidentiality_level, persons FROM documents WHERE id = %s", (document_id,)
+        ).fetchone()
+        links = connection.execute(_LINKS, {"id": document_id, "most": MOST_LINKS}).fetchall()
+        chunks = connection.execute(
+            "SELECT page_from, page_to, content FROM rag_chunks WHERE document_id = %s AND active"
+            " ORDER BY chunk_no LIMIT %s",
+            (document_id, MOST_CHUNKS),
+        ).fetchall()
+        history = connection.execute(
+            "SELECT kind, author, reason, created_at FROM agent_events WHERE object = %s"
+            " ORDER BY id DESC LIMIT %s",
+            (f"document:{document_id}", MOST_EVENTS),
+        ).fetchall()
+    level, persons = facts or (None, [])
+    return Surroundings(
+        seen_by="persons" if persons else str(level) if is_known(level) else str(Level.STRICT),
+        persons=_names(database, persons),
+        links=tuple(Related(*row) for row in links),
+        chunks=tuple(Passage(*row) for row in chunks),
+        history=tuple(Happened(*row) for row in history),
+    )
+
+
+_LINKS = """
+    WITH own AS (SELECT id, parent_id FROM arrivals WHERE document_id = %(id)s),
+    me AS (SELECT message_id, in_reply_to FROM documents WHERE id = %(id)s)
+    SELECT kind, d.id, coalesce(nullif(d.title, ''), d.file_name) FROM (
+        SELECT 'parent' AS kind, p.document_id FROM own JOIN arrivals p ON p.id = own.parent_id
+        UNION SELECT 'part', c.document_id FROM own JOIN arrivals c ON c.parent_id = own.id
+        UNION SELECT 'part', s.document_id FROM own JOIN arrivals s ON s.parent_id = own.parent_id
+        UNION SELECT 'reply', r.id FROM me JOIN documents r
+            ON r.message_id = me.in_reply_to OR r.in_reply_to = me.message_id
+    ) found JOIN documents d ON d.id = found.document_id
+    WHERE d.id <> %(id)s ORDER BY 1, 2 LIMIT %(most)s
+"""
+
+
+def _names(database: Database, persons: list[int]) -> tuple[str, ...]:
+    """Names of the named persons: whoever sees the document may know with whom."""
+    if not persons:
+        return ()
+    with database.worker() as connection:
+        rows = connection.execute(
+            "SELECT name FROM users WHERE id = ANY (%s) ORDER BY name", (persons,)
+        ).fetchall()
+    return tuple(row[0] for row in rows)
