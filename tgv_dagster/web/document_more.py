@@ -47,7 +47,7 @@ class Happened:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """`seen_by`: the level, or `persons` when named persons alone may see it."""
+    """`seen_by`: the level that counts; `persons`: names of those who see it besides (UPL-17)."""
 
     seen_by: str
     persons: tuple[str, ...]
@@ -75,7 +75,7 @@ def surroundings(database: Database, scope: Scope, document_id: int) -> Surround
         ).fetchall()
     level, persons = facts or (None, [])
     return Surroundings(
-        seen_by="persons" if persons else str(level) if is_known(level) else str(Level.STRICT),
+        seen_by=str(level) if is_known(level) else str(Level.STRICT),
         persons=_names(database, persons),
         links=tuple(Related(*row) for row in links),
         chunks=tuple(Passage(*row) for row in chunks),
