@@ -27,6 +27,9 @@ from flow_walks import must_be_empty, rows
 from tgv_dagster import flow
 from tgv_dagster.arrive.folder import PATIENCE_SECONDS, FolderGate, FolderSettings
 from tgv_dagster.arrive.gates import Taken, TakenStatus
+from tgv_dagster.audit.ledger import evaluate
+from tgv_dagster.audit.register import CHECKPOINTS
+from tgv_dagster.audit.verdict import State
 from tgv_dagster.installation import Installation
 from tgv_dagster.know.search import SearchParts, search
 
@@ -37,6 +40,7 @@ LONGEST = "ü" * 125 + ".txt"
 
 BAD: dict[str, bytes] = {
     "leer.txt": b"",
+    "leerraum.eml": b"From: a@example.org\r\nSubject: Leer\r\n\r\n \t\r\n\r\n \r\n",
     "zeile\nbruch.txt": b"Notiz mit Zeilenbruch im Namen, Kennung zeilenwort",
     LONGEST: b"Notiz mit langem Namen, Kennung langwort",
     "Mu\u0308ller.txt": b"Notiz mit zerlegtem Umlaut, Kennung nfdwort",
@@ -136,6 +140,14 @@ def unexplained_work(installation: Installation) -> list[tuple[Any, ...]]:
     )
 
 
+def red_checkpoints(installation: Installation) -> dict[str, str]:
+    """What a bad file turns red although everything went as it should."""
+    verdicts = {which.id: evaluate(installation, which, run_id=None) for which in CHECKPOINTS}
+    return {
+        name: verdict.reason for name, verdict in verdicts.items() if verdict.state is State.RED
+    }
+
+
 def test_every_bad_file_ends_listed_and_every_good_one_is_found(
     installation: Installation, inbox: Path
 ) -> None:
@@ -147,6 +159,7 @@ def test_every_bad_file_ends_listed_and_every_good_one_is_found(
 
     assert unlisted(installation) == []
     assert unexplained_work(installation) == []
+    assert red_checkpoints(installation) == {}
     outcomes = arrivals(installation)
     assert len(outcomes) == len(BAD) + len(GOOD)
     parked = {name for name, (outcome, _) in outcomes.items() if outcome == "parked"}

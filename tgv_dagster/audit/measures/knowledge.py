@@ -22,7 +22,8 @@ def chunk_count(installation: Installation) -> Verdict:
         """
         SELECT l.subject_id, CASE
             WHEN c.document_id IS NULL AND d.state = 'active' AND coalesce(x.characters, 0) > 0
-                AND d.entity IS NOT NULL AND d.confidentiality_level IS NOT NULL
+                AND x.status <> 'empty' AND d.entity IS NOT NULL
+                AND d.confidentiality_level IS NOT NULL
                 THEN 'text_without_chunks'
             WHEN c.document_id IS NULL THEN 'nothing_to_cut'
             WHEN c.chunks <> c.last_no + 1 THEN 'chunk_missing'
