@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import typer
 
-from tgv_dagster.console import asking, cards, mail, operate, people, rebuilding, tokens, users
+from tgv_dagster.console import (
+    asking,
+    cards,
+    mail,
+    operate,
+    people,
+    rebuilding,
+    tables,
+    tokens,
+    users,
+)
 
 app = typer.Typer(
     name="tgv",
@@ -19,6 +29,7 @@ app.add_typer(people.parked_app, name="parked")
 app.add_typer(cards.cases_app, name="cases")
 app.add_typer(people.org_app, name="org")
 app.add_typer(mail.mail_app, name="mail")
+app.add_typer(tables.tables_app, name="tables")
 app.add_typer(tokens.token_app, name="token")
 app.add_typer(users.user_app, name="user")
 app.command("rebuild")(rebuilding.rebuild_command)

@@ -1,0 +1,142 @@
+"""The recogniser: signature, proposal, probe, in one pure call for every kind of table (TAB-14).
+
+Memory is handed in; writing and asking belong to `flowing`. Step by step as TAB-08 to TAB-13:
+an exact signature is read as it was confirmed and asks nothing; a near one proposes the confirmed
+mapping; a new one is proposed from words and values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tgv_dagster.tables.lexicon import normal_label
+from tgv_dagster.tables.mapping import TableMapping
+from tgv_dagster.tables.model import FileTables, Question, RawTable, TableUnreadable
+from tgv_dagster.tables.proposal import Proposal, propose, questions_of
+from tgv_dagster.tables.reading.columns import Column, examine_table
+from tgv_dagster.tables.reading.files import read_tables
+from tgv_dagster.tables.rows import misfits, probe
+from tgv_dagster.tables.signature import Compared, Match, Signature, compare, signature_of
+from tgv_dagster.tables.targets import Target
+
+_MOST_MISFITS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A confirmed schema of a tenant: what a person said a table of this signature is."""
+
+    id: int
+    signature: Signature
+    mapping: TableMapping
+    projects: dict[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """One table understood as far as it goes. Without `questions` and with an exact match nothing
+    is asked; otherwise `proposal` is what the card shows."""
+
+    table: RawTable
+    columns: tuple[Column, ...]
+    signature: Signature
+    match: Match
+    compared: Compared
+    schema: Schema | None
+    proposal: Proposal
+
+    @property
+    def mapping(self) -> TableMapping:
+        """The mapping in force or proposed."""
+        return self.proposal.mapping
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """What a person must say before rows can be written."""
+        return self.proposal.questions
+
+    def probe(self) -> tuple[dict[str, str], ...]:
+        """Five rows as values."""
+        return probe(self.table, self.mapping)
+
+
+def recognise_file(
+    data: bytes, schemas: Sequence[Schema] = (), *, hint: str = ""
+) -> tuple[tuple[Recognised, ...], FileTables]:
+    """Every table of a file. Raises TableUnreadable with the reason.
+
+    A schema that settles how the file is read is tried when the file itself leaves that open.
+    """
+    tables = read_tables(data)
+    found = [recognise(table, schemas, hint=hint) for table in tables.tables]
+    if len(found) == 1 and found[0].table.questions:
+        settled = _with_settled(data, schemas, hint)
+        found = [settled] if settled is not None else found
+    return tuple(found), tables
+
+
+def recognise(table: RawTable, schemas: Sequence[Schema] = (), *, hint: str = "") -> Recognised:
+    """One table against the confirmed schemas of its tenant, newest first."""
+    signature = signature_of(table)
+    columns = examine_table(table)
+    judged = [(compare(schema.signature, signature), schema) for schema in schemas]
+    for wanted in (Match.EXACT, Match.NEAR):
+        for compared, schema in judged:
+            if compared.match is wanted:
+                return _remembered(table, columns, signature, compared, schema)
+    proposal = propose(table, columns, hint=hint)
+    return Recognised(table, columns, signature, Match.NEW, Compared(Match.NEW), None, proposal)
+
+
+def _with_settled(data: bytes, schemas: Sequence[Schema], hint: str) -> Recognised | None:
+    for schema in schemas:
+        try:
+            (table,) = read_tables(data, schema.mapping.settled()).tables
+        except (TableUnreadable, ValueError):
+            continue
+        if compare(schema.signature, signature_of(table)).match is Match.EXACT:
+            return recognise(table, (schema,), hint=hint)
+    return None
+
+
+def _remembered(
+    table: RawTable,
+    columns: tuple[Column, ...],
+    signature: Signature,
+    compared: Compared,
+    schema: Schema,
+) -> Recognised:
+    mapping = _spelled(schema.mapping, table, compared)
+    match = compared.match
+    questions = questions_of(table, columns, mapping)
+    if match is Match.EXACT and mapping.target is not Target.WORKING:
+        if misfits(table, mapping) > _MOST_MISFITS or questions:
+            match = Match.NEAR
+    elif match is Match.EXACT:
+        questions = table.questions
+    why = tuple(f"new column {x}" for x in compared.added)
+    why += tuple(f"column {x} is gone" for x in compared.dropped)
+    why += tuple(f"{old} is now {new}" for old, new in compared.renamed)
+    proposal = Proposal(mapping, 1.0, questions, why or ("as confirmed",))
+    return Recognised(table, columns, signature, match, compared, schema, proposal)
+
+
+def _spelled(mapping: TableMapping, table: RawTable, compared: Compared) -> TableMapping:
+    """The confirmed mapping with the labels as this file spells them; lost columns drop out."""
+    spelled = {normal_label(label): label for label in table.labels}
+    renamed = dict(compared.renamed)
+
+    def now(label: str) -> str | None:
+        name = normal_label(label)
+        return spelled.get(renamed.get(name, name))
+
+    fields = {f: new for f, label in mapping.fields.items() if (new := now(label)) is not None}
+    readings = {new: r for label, r in mapping.readings.items() if (new := now(label)) is not None}
+    return replace(
+        mapping,
+        fields=fields,
+        readings=readings,
+        dialect=table.dialect,
+        encoding=table.encoding or None,
+    )

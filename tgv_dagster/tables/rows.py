@@ -1,0 +1,250 @@
+"""Rows of a target out of a table and its mapping: typed, whole, or set aside with the reason.
+
+A row is taken only when every mapped cell fits its reading and its parts agree with each other.
+Belongs here: what an entry of time or a trip is made of. Does not belong here: who may have the row
+(`projects`), whether it shares space with others (`intervals`), writing it (`importing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from tgv_dagster.tables.assignment import ProjectValue
+from tgv_dagster.tables.mapping import TableMapping
+from tgv_dagster.tables.model import AsideRow, RawTable, SetAside
+from tgv_dagster.tables.reading import dates
+from tgv_dagster.tables.reading.columns import Column, ColumnKind, examine_column, typed
+from tgv_dagster.tables.reading.numbers import Decimal
+from tgv_dagster.tables.reading.tidying import aside_row
+from tgv_dagster.tables.targets import RULES, Target
+
+_DAY_SECONDS = 86_400
+_TOLERANCE_SECONDS = 60
+_NONE = pl.lit(None, pl.String)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRows:
+    """Rows ready for their target. `frame` has `position` (row of the table), `project_key` and
+    the columns of the target; what does not fit is in `aside`."""
+
+    frame: pl.DataFrame
+    aside: tuple[AsideRow, ...]
+
+
+def column_of(table: RawTable, mapping: TableMapping, label: str) -> Column:
+    """The column as the mapping reads it; without a stored reading as its cells say."""
+    reading = mapping.readings.get(label)
+    found = examine_column(table, label)
+    if reading is None or found.kind is ColumnKind.EMPTY:
+        return found
+    if reading in set(Decimal):
+        return Column(label, ColumnKind.NUMBER, reading)
+    return Column(label, ColumnKind(dates.form(reading).kind), reading)
+
+
+def readings_of(table: RawTable, mapping: TableMapping) -> dict[str, str]:
+    """Readings of all mapped columns of dates and numbers, as memory keeps them once confirmed."""
+    found = dict(mapping.readings)
+    for label in mapping.fields.values():
+        column = column_of(table, mapping, label)
+        if column.reading and column.kind is not ColumnKind.TEXT:
+            found.setdefault(label, column.reading)
+    return found
+
+
+def misfits(table: RawTable, mapping: TableMapping) -> float:
+    """Share of filled cells that do not fit their stored reading, in the worst column."""
+    worst = 0.0
+    for label in mapping.readings:
+        if label not in table.labels or label not in mapping.fields.values():
+            continue
+        cells = table.column(label)
+        filled = int((cells.str.strip_chars() != "").sum())
+        values = typed(table, column_of(table, mapping, label))
+        worst = max(worst, (filled - (len(values) - values.null_count())) / max(1, filled))
+    return worst
+
+
+def project_values(table: RawTable, mapping: TableMapping) -> tuple[ProjectValue, ...]:
+    """Every distinct project of the whole file with its number of rows (TAB-32)."""
+    frame = _project_frame(table, mapping)
+    counted = frame.group_by("code", "name", maintain_order=True).len()
+    return tuple(ProjectValue(code, name, rows) for code, name, rows in counted.iter_rows())
+
+
+def probe(table: RawTable, mapping: TableMapping, *, rows: int = 5) -> tuple[dict[str, str], ...]:
+    """The first rows as values per field, for the eyes of a person (TAB-11)."""
+    shown = {}
+    for name, label in mapping.fields.items():
+        values = typed(table, column_of(table, mapping, label)).head(rows).to_list()
+        shown[name] = ["" if value is None else str(value) for value in values]
+    return tuple(
+        dict(zip(shown, cells, strict=True)) for cells in zip(*shown.values(), strict=True)
+    )
+
+
+def target_rows(table: RawTable, mapping: TableMapping) -> TargetRows:
+    """The rows of the mapping's target."""
+    frame = _fields(table, mapping)
+    made = _entries(frame) if mapping.target is Target.TIME else _trips(frame)
+    made = made.with_columns(_project_key(table, mapping))
+    faulty = made.filter(pl.col("fault").is_not_null())
+    aside = [
+        aside_row(table, row, SetAside.UNFIT_VALUE, fault)
+        for row, fault in faulty.select("position", "fault").iter_rows()
+    ]
+    return TargetRows(made.filter(pl.col("fault").is_null()).drop("fault"), tuple(aside))
+
+
+def _project_frame(table: RawTable, mapping: TableMapping) -> pl.DataFrame:
+    def cells(field: str) -> pl.Series:
+        label = mapping.fields.get(field)
+        if label is None:
+            return pl.Series([""] * table.height, dtype=pl.String)
+        return table.column(label).str.strip_chars()
+
+    return pl.DataFrame({"code": cells("project_code"), "name": cells("project")})
+
+
+def _project_key(table: RawTable, mapping: TableMapping) -> pl.Series:
+    both = pl.concat_str(["code", "name"], separator=" | ")
+    key = pl.when(pl.col("code") == "").then("name").when(pl.col("name") == "").then("code")
+    frame = _project_frame(table, mapping)
+    return frame.select(key.otherwise(both).alias("project_key")).to_series()
+
+
+def _fields(table: RawTable, mapping: TableMapping) -> pl.DataFrame:
+    """Every field of the target as a typed column (null when not mapped), with `unfit`: the name
+    of a mapped field whose filled cell does not fit its reading."""
+    columns = {"position": pl.Series(range(table.height), dtype=pl.Int64)}
+    unfit: list[pl.Series] = []
+    for name in RULES[mapping.target].kinds:
+        label = mapping.fields.get(name)
+        if label is None:
+            columns[name] = pl.Series([None] * table.height, dtype=pl.Null)
+            continue
+        cells = table.column(label).str.strip_chars()
+        values = _as_field(name, typed(table, column_of(table, mapping, label)), cells)
+        columns[name] = values
+        bad = (cells != "") & values.is_null()
+        named = pl.DataFrame({"bad": bad}).select(pl.when("bad").then(pl.lit(label)))
+        unfit.append(named.to_series())
+    frame = pl.DataFrame(columns)
+    fault = pl.coalesce([pl.lit(s) for s in unfit]) if unfit else _NONE
+    return frame.with_columns(fault.cast(pl.String).alias("unfit"))
+
+
+def _as_field(name: str, values: pl.Series, cells: pl.Series) -> pl.Series:
+    """Values in the form the field needs: days as Date, clocks and lengths as seconds."""
+    match name:
+        case "date" | "end_date":
+            return values.cast(pl.Date) if values.dtype in (pl.Date, pl.Datetime) else _no(values)
+        case "start" | "end":
+            if values.dtype == pl.Datetime:
+                return _seconds(values.dt.time())
+            return _seconds(values)
+        case "duration" | "hours" if values.dtype in (pl.Time, pl.Duration):
+            return _seconds(values)
+        case "hours" if values.dtype.is_decimal():
+            return (values.cast(pl.Float64) * 3600).round().cast(pl.Int64)
+        case "minutes" | "break_minutes" if values.dtype.is_decimal():
+            return (values.cast(pl.Float64) * 60).round().cast(pl.Int64)
+        case "duration" | "hours" | "minutes" | "break_minutes":
+            return _no(values, pl.Int64)
+        case "km_start" | "km_end" | "distance":
+            return values if values.dtype.is_decimal() else _no(values, pl.Decimal(38, 1))
+        case _:
+            return pl.Series(values.name, [c or None for c in cells.to_list()], dtype=pl.String)
+
+
+def _no(values: pl.Series, dtype: pl.DataType | type[pl.DataType] = pl.Date) -> pl.Series:
+    return pl.Series(values.name, [None] * len(values), dtype=dtype)
+
+
+def _seconds(values: pl.Series) -> pl.Series:
+    if values.dtype == pl.Time:
+        return (values.to_physical() // 1_000_000_000).cast(pl.Int64)
+    if values.dtype == pl.Duration:
+        return values.dt.total_seconds()
+    return _no(values, pl.Int64)
+
+
+def _entries(frame: pl.DataFrame) -> pl.DataFrame:
+    """Time entries: person, day, start, end, minutes; a fault where the parts disagree."""
+    start, end = pl.col("start").cast(pl.Int64), pl.col("end").cast(pl.Int64)
+    later = (pl.col("end_date").cast(pl.Date) - pl.col("date")).dt.total_days().fill_null(0)
+    night = pl.when((later == 0) & (end < start)).then(1).otherwise(later)
+    span = end - start + night * _DAY_SECONDS
+    stated = pl.coalesce(
+        *(pl.col(name).cast(pl.Int64) for name in ("duration", "hours", "minutes"))
+    )
+    pause = pl.col("break_minutes").cast(pl.Int64).fill_null(0)
+    length = pl.coalesce(span - pause, stated)
+    person = pl.coalesce(
+        pl.col("person").cast(pl.String),
+        pl.concat_str([pl.col("person_first"), pl.col("person_last")], separator=" "),
+        pl.col("email").cast(pl.String),
+    )
+    fault = (
+        pl.when(pl.col("unfit").is_not_null())
+        .then(pl.lit("a cell does not fit: ") + pl.col("unfit"))
+        .when(pl.col("date").is_null() | start.is_null() | length.is_null())
+        .then(pl.lit("day, start or length is missing"))
+        .when(person.is_null())
+        .then(pl.lit("the person is missing"))
+        .when((span < 0) | (span >= _DAY_SECONDS) | (length < 0))
+        .then(pl.lit("the entry ends before it starts or lasts a day"))
+        .when((pause == 0) & ((span - stated).abs() > _TOLERANCE_SECONDS))
+        .then(pl.lit("start, end and duration disagree"))
+    )
+    return frame.select(
+        "position",
+        person.alias("benutzername"),
+        pl.col("date").cast(pl.Date).alias("datum"),
+        _time(start).alias("startzeit"),
+        _time(end).alias("endzeit"),
+        (length / 60).round().cast(pl.Int64).alias("minutes"),
+        _text("description", "task").alias("description"),
+        fault.alias("fault"),
+    )
+
+
+def _trips(frame: pl.DataFrame) -> pl.DataFrame:
+    """Trips: vehicle, day, odometer before and after; a fault where the parts disagree."""
+    kind = pl.Decimal(38, 1)
+    start = pl.col("km_start").cast(kind)
+    distance = pl.col("distance").cast(kind)
+    end = pl.coalesce(pl.col("km_end").cast(kind), start + distance)
+    vehicle = pl.col("vehicle").cast(pl.String)
+    fault = (
+        pl.when(pl.col("unfit").is_not_null())
+        .then(pl.lit("a cell does not fit: ") + pl.col("unfit"))
+        .when(pl.col("date").is_null() | start.is_null() | end.is_null() | vehicle.is_null())
+        .then(pl.lit("day, vehicle or odometer is missing"))
+        .when(end < start)
+        .then(pl.lit("the odometer runs backwards"))
+        .when((end - start - distance).abs() > 1)
+        .then(pl.lit("odometer and distance disagree"))
+    )
+    return frame.select(
+        "position",
+        vehicle.alias("vehicle"),
+        pl.col("date").cast(pl.Date).alias("trip_date"),
+        start.alias("km_start"),
+        end.alias("km_end"),
+        _text("purpose", "origin", "destination", "partner", "kind").alias("purpose"),
+        fault.alias("fault"),
+    )
+
+
+def _time(seconds: pl.Expr) -> pl.Expr:
+    return ((seconds % _DAY_SECONDS) * 1_000_000_000).cast(pl.Time)
+
+
+def _text(*names: str) -> pl.Expr:
+    parts: Sequence[pl.Expr] = [pl.col(name).cast(pl.String) for name in names]
+    return pl.concat_str(parts, separator=" · ", ignore_nulls=True)
