@@ -41,6 +41,7 @@ LONGEST = "ü" * 125 + ".txt"
 BAD: dict[str, bytes] = {
     "leer.txt": b"",
     "leerraum.eml": b"From: a@example.org\r\nSubject: Leer\r\n\r\n \t\r\n\r\n \r\n",
+    "leerraum.txt": b" \n\t\r\n  \n",
     "zeile\nbruch.txt": b"Notiz mit Zeilenbruch im Namen, Kennung zeilenwort",
     LONGEST: b"Notiz mit langem Namen, Kennung langwort",
     "Mu\u0308ller.txt": b"Notiz mit zerlegtem Umlaut, Kennung nfdwort",
