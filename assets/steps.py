@@ -38,6 +38,8 @@ KINDS: dict[str, set[str]] = {
     "rag_chunks": {"python", "postgres"},
     "chunk_vectors": {"python", "postgres"},
     "word_index": {"python", "search"},
+    "bank_transactions": {"python", "postgres"},
+    "bank_links": {"python", "postgres"},
     "dispatched_documents": {"python", "postgres"},
     "seen_stamps": {"python", "email"},
 }

@@ -14,6 +14,7 @@ import dagster as dg
 from assets import (
     arrive,
     audit,
+    bank,
     clarify,
     deepen,
     effect,
@@ -30,8 +31,16 @@ from resources.door import Door
 from sensors import failures, folder, mail, pending
 from tgv_dagster.flow import STEPS, Step
 
-ROOMS = (arrive, understand, deepen, clarify, file, know, effect, audit)
-SHOWN = ("organisation", "raw_items", "shadow_agreement", "open_cases", "flow_report")
+ROOMS = (arrive, understand, deepen, clarify, file, know, bank, effect, audit)
+SHOWN = (
+    "organisation",
+    "raw_items",
+    "shadow_agreement",
+    "open_cases",
+    "unmatched",
+    "account_balances",
+    "flow_report",
+)
 """Assets of the daily flow that are no step: they show a state and change nothing."""
 
 

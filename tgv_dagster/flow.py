@@ -18,6 +18,8 @@ from tgv_dagster.arrive.mail_access import imap_settings, is_configured, is_swit
 from tgv_dagster.arrive.mailbox import MailReport
 from tgv_dagster.arrive.mails import split_mails
 from tgv_dagster.arrive.poll import seen_marker
+from tgv_dagster.bank.flowing import take_bank_files
+from tgv_dagster.bank.matching import propose
 from tgv_dagster.deepen.deepening import deepen_documents
 from tgv_dagster.deepen.shadow import ask_in_shadow
 from tgv_dagster.effect.dispatching import dispatch_documents
@@ -227,6 +229,19 @@ def _words(installation: Installation, progress: Progress | None) -> BatchReport
     )
 
 
+def _bank(installation: Installation, progress: Progress | None) -> BatchReport:
+    return take_bank_files(
+        installation.database,
+        installation.blobs,
+        limit=installation.settings.batch_size,
+        progress=progress,
+    )
+
+
+def _bank_links(installation: Installation, progress: Progress | None) -> BatchReport:
+    return propose(installation.database, progress=progress)
+
+
 def _dispatch(installation: Installation, progress: Progress | None) -> BatchReport:
     return dispatch_documents(
         installation.database, limit=installation.settings.batch_size, progress=progress
@@ -310,6 +325,20 @@ STEPS: tuple[Step, ...] = (
         "The Tantivy word index over the same chunks.",
         ("rag_chunks",),
         _words,
+    ),
+    Step(
+        "bank_transactions",
+        Room.BANK,
+        "Bookings out of bank files: each once, whole files only, when every sum holds.",
+        ("filed_documents",),
+        _bank,
+    ),
+    Step(
+        "bank_links",
+        Room.BANK,
+        "Proposals: which receipt belongs to which booking, which two bookings are one transfer.",
+        ("bank_transactions",),
+        _bank_links,
     ),
     Step(
         "dispatched_documents",

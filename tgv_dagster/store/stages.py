@@ -18,6 +18,7 @@ class Room(StrEnum):
     CLARIFY = "clarify"
     FILE = "file"
     KNOW = "know"
+    BANK = "bank"
     EFFECT = "effect"
     AUDIT = "audit"
 
@@ -34,6 +35,7 @@ class Stage(StrEnum):
     CHUNK = "chunk"
     EMBED = "embed"
     WORDS = "words"
+    BANK = "bank"
     DISPATCH = "dispatch"
 
 
@@ -63,6 +65,7 @@ STAGES: dict[Stage, StageInfo] = {
     Stage.CHUNK: StageInfo(Room.KNOW, Subject.DOCUMENT, (Stage.EMBED, Stage.WORDS)),
     Stage.EMBED: StageInfo(Room.KNOW, Subject.DOCUMENT, (Stage.DISPATCH,)),
     Stage.WORDS: StageInfo(Room.KNOW, Subject.DOCUMENT, ()),
+    Stage.BANK: StageInfo(Room.BANK, Subject.DOCUMENT, ()),
     Stage.DISPATCH: StageInfo(Room.EFFECT, Subject.DOCUMENT, ()),
 }
 

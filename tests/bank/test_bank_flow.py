@@ -1,0 +1,317 @@
+"""The bank in the flow: files become bookings, proposals and figures, each by its own rule."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import psycopg
+import pytest
+from bank_files import IBAN, OTHER_IBAN, booking, camt, camt_statement
+from bank_walks import add_account, bring, ledger, number
+from shared_builders import import_test_organisation
+
+from tgv_dagster.bank import accounts, figures, flowing, matching
+from tgv_dagster.bank.matching import Ground, Half, Pair
+from tgv_dagster.flow import run_until_idle
+from tgv_dagster.installation import Installation
+from tgv_dagster.store.db import Database
+from tgv_dagster.store.scope import Scope
+
+SAVINGS = "DE02120300000000202051"
+MARCH = [booking("2026-03-02", "-10.00", "Gebuehr"), booking("2026-03-03", "-25.00", "Papier")]
+
+
+@pytest.fixture
+def firm(database: Database) -> Database:
+    import_test_organisation(database)
+    add_account(database)
+    return database
+
+
+def place(installation: Installation, name: str, content: bytes) -> None:
+    inbox = installation.settings.inbox_path / "nord-gmbh"
+    inbox.mkdir(parents=True, exist_ok=True)
+    (inbox / name).write_bytes(content)
+
+
+def test_a_statement_in_the_folder_waits_for_its_account_and_is_then_booked(
+    installation: Installation,
+) -> None:
+    place(installation, "auszug.xml", camt(camt_statement(MARCH)))
+    place(installation, "brief.txt", b"Sehr geehrte Damen und Herren, anbei nichts. " * 5)
+    run_until_idle(installation)
+    database = installation.database
+    assert ledger(database) == []
+    with database.worker() as connection:
+        row = connection.execute("SELECT id FROM md_accounts WHERE proposed_at IS NOT NULL")
+        (account_id,) = row.fetchone() or (0,)
+        waiting = accounts.confirm(connection, account_id, entity="nord-gmbh", author="anna")
+        assert len(waiting) == 1
+        flowing.again(connection, waiting)
+    run_until_idle(installation)
+    assert [amount for _, amount in ledger(database)] == [Decimal("-10.00"), Decimal("-25.00")]
+    with database.worker() as connection:
+        states = connection.execute(
+            "SELECT state, count(*) FROM flow_ledger WHERE stage = 'bank' GROUP BY 1"
+        ).fetchall()
+        assert [row[0] for row in states] == ["done"]
+        assert number(connection, "SELECT count(*) FROM bank_imports") == 1
+        provenance = connection.execute(
+            "SELECT provenance ->> 'raw', document_id FROM txn_master ORDER BY id"
+        ).fetchone()
+    assert provenance is not None
+    assert "Gebuehr" in provenance[0]
+    assert provenance[1] is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("konto.qif", b"!Type:Bank\nD01/02/2026\nT-5.00\nPKaffee\n^\n" * 20, "QIF"),
+        ("auszug.xml", camt(camt_statement(MARCH, closing="1.00")), "closing balance"),
+        ("auszug.sta", b":20:X\n:25:DE1\n:28C:1\n:61:2603010301Q2,00NMSC\n" * 5, "cannot be read"),
+    ],
+)
+def test_a_bank_file_that_cannot_be_booked_is_recorded_with_its_reason(
+    installation: Installation, name: str, content: bytes, reason: str
+) -> None:
+    place(installation, name, content)
+    run_until_idle(installation)
+    with installation.database.worker() as connection:
+        rows = connection.execute("SELECT state, reason FROM bank_imports").fetchall()
+        cases = number(connection, "SELECT count(*) FROM cases WHERE reason LIKE 'Bank:%'")
+    assert [(row[0], reason in row[1]) for row in rows] == [("refused", True)]
+    assert cases == 1
+
+
+# ------------------------------------------------------------------ links
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "named"),
+    [
+        ("Rechnung 2026-0815 vom", "2026-0815", True),
+        ("RE 2026 0815", "2026-0815", True),
+        ("re-4711a", "RE-4711A", True),
+        ("Rechnung 12026-08159", "2026-0815", False),
+        ("Kunde 4711, Tel 04711", "4711", True),
+        ("Zahlung 12", "12", False),
+        ("Beleg 123", "123", False),
+        ("ABCD", "ABCD", False),
+    ],
+)
+def test_a_reference_is_a_whole_token_with_digits_enough(
+    text: str, number: str, named: bool
+) -> None:
+    assert matching.names_reference(text, number) is named
+
+
+def pair(**more: object) -> Pair:
+    facts: dict[str, object] = {
+        "txn_id": 1, "document_id": 7, "amount": Decimal("-119.00"), "direction": "in",
+        "doc_type": "invoice", "number": "RE-4711", "document_ibans": (OTHER_IBAN,),
+        "counterparty_iban": OTHER_IBAN, "text": "Rechnung RE-4711",
+    }  # fmt: skip
+    return Pair(**(facts | more))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("one", "grounds"),
+    [
+        (pair(), (Ground.REFERENCE, Ground.IBAN)),
+        (pair(text="Danke"), (Ground.IBAN,)),
+        (pair(counterparty_iban=None), (Ground.REFERENCE,)),
+        (pair(counterparty_iban=None, text="Danke"), ()),
+        (pair(counterparty_iban=SAVINGS), ()),  # another counterparty contradicts the reference
+        (pair(amount=Decimal("119.00")), ()),  # money in does not pay a bill that came in
+        (pair(amount=Decimal("119.00"), doc_type="credit_note"), (Ground.REFERENCE, Ground.IBAN)),
+        (pair(amount=Decimal("119.00"), direction="out"), (Ground.REFERENCE, Ground.IBAN)),
+        (pair(direction=None), ()),
+        (pair(amount=Decimal("0.00")), ()),
+    ],
+)
+def test_grounds_of_a_link(one: Pair, grounds: tuple[Ground, ...]) -> None:
+    assert matching.grounds_of(one) == grounds
+
+
+def test_nothing_is_proposed_where_two_would_fit() -> None:
+    assert len(matching.proposals([pair()])) == 1
+    assert matching.proposals([pair(), pair(document_id=8)]) == ()
+    assert matching.proposals([pair(), pair(txn_id=2)]) == ()
+    assert (
+        len(matching.proposals([pair(), pair(document_id=8, text="", counterparty_iban=None)])) == 1
+    )
+
+
+def invoice(database: Database, amount: str, invoice_no: str, *, tenant: str = "nord-gmbh") -> int:
+    """A filed incoming invoice without bytes."""
+    with database.worker() as connection:
+        row = connection.execute(
+            "INSERT INTO document_numbers (mandant_id, raw_sha256, part_role, arrival_uid)"
+            " SELECT mandant_id, md5(%s) || md5(%s), 'file', gen_random_uuid() FROM entities"
+            " WHERE slug = %s RETURNING id",
+            (invoice_no, tenant, tenant),
+        ).fetchone()
+        assert row is not None
+        connection.execute(
+            "INSERT INTO documents (id, mandant_id, entity, raw_sha256, file_class, part_role,"
+            " file_name, doc_type, direction, confidentiality_level, date_received, invoice_date,"
+            " amount_gross, currency, flow_stage) SELECT %s, mandant_id, slug, md5(%s) || md5(%s),"
+            " 'mail_body', 'body', 'r', 'invoice', 'in', 'intern', '2026-03-01', '2026-03-01', %s,"
+            " 'EUR', 'effect' FROM entities WHERE slug = %s",
+            (row[0], invoice_no, tenant, amount, tenant),
+        )
+        connection.execute(
+            "INSERT INTO document_values (document_id, field, value, origin, set_by, version)"
+            " VALUES (%s, 'invoice_number', %s, 'machine', 't', '1')",
+            (row[0], invoice_no),
+        )
+    return int(row[0])
+
+
+def test_a_link_needs_reference_and_the_exact_amount_and_stays_inside_its_tenant(
+    firm: Database,
+) -> None:
+    right = invoice(firm, "25.00", "RE-4711")
+    invoice(firm, "25.01", "RE-4712")
+    foreign = invoice(firm, "25.00", "RE-4711", tenant="haus-sued")
+    paid = [
+        booking("2026-03-03", "-25.00", "Rechnung RE-4711"),
+        booking("2026-03-04", "-25.00", "RE-4712"),
+    ]
+    bring(firm, camt(camt_statement(paid)))
+    with firm.worker() as connection:
+        assert matching.propose_links(connection) == 1
+        assert matching.propose_links(connection) == 0
+        rows = connection.execute(
+            "SELECT document_id, amount, state FROM txn_document_links"
+        ).fetchall()
+        other = number(connection, "SELECT max(id) FROM txn_master")
+    assert rows == [(right, Decimal("25.00"), "proposed")]
+    with pytest.raises(psycopg.errors.CheckViolation), firm.worker() as connection:
+        connection.execute(
+            "INSERT INTO txn_document_links (txn_id, document_id, amount, set_by)"
+            " VALUES (%s, %s, 1, 'anna')",
+            (other, foreign),
+        )
+
+
+@pytest.mark.parametrize(("amounts", "fits"), [((20, 5), True), ((20, 6), False), ((26,), False)])
+def test_links_never_exceed_booking_or_document(
+    firm: Database, amounts: tuple[int, ...], fits: bool
+) -> None:
+    documents = [invoice(firm, "100.00", f"RE-47{n}0") for n in range(len(amounts))]
+    bring(firm, camt(camt_statement([MARCH[1]])))
+
+    def link() -> None:
+        with firm.worker() as connection:
+            txn = number(connection, "SELECT id FROM txn_master")
+            for document, amount in zip(documents, amounts, strict=True):
+                connection.execute(
+                    "INSERT INTO txn_document_links (txn_id, document_id, amount, set_by)"
+                    " VALUES (%s, %s, %s, 'anna')",
+                    (txn, document, amount),
+                )
+
+    if fits:
+        link()
+        with pytest.raises(psycopg.errors.CheckViolation), firm.worker() as connection:
+            connection.execute("UPDATE txn_master SET amount = -24")
+    else:
+        with pytest.raises(psycopg.errors.CheckViolation):
+            link()
+
+
+# ------------------------------------------------------------------ transfers
+
+
+def half(txn: int, account: int, day: int, amount: int, to: int | None = None) -> Half:
+    return Half(txn, account, date(2026, 3, day), Decimal(amount), "EUR", 1, False, to)
+
+
+@pytest.mark.parametrize(
+    ("halves", "pairs"),
+    [
+        ([half(1, 1, 2, -50, to=2), half(2, 2, 3, 50, to=1)], ((1, 2),)),
+        ([half(1, 1, 2, -50, to=2), half(2, 2, 3, 50)], ((1, 2),)),
+        ([half(1, 1, 2, -50), half(2, 2, 3, 50)], ()),
+        ([half(1, 1, 2, -50, to=2), half(2, 2, 6, 50, to=1)], ()),
+        ([half(1, 1, 2, -50, to=2), half(2, 2, 3, 51, to=1)], ()),
+        ([half(1, 1, 2, -50, to=2)], ()),
+        ([half(1, 1, 2, -50, to=2), half(2, 2, 2, 50), half(3, 2, 3, 50)], ()),
+        (
+            [
+                half(1, 1, 2, -50, to=2),
+                half(2, 1, 2, -50, to=2),
+                half(3, 2, 2, 50, to=1),
+                half(4, 2, 3, 50, to=1),
+            ],
+            ((1, 3), (2, 4)),
+        ),
+    ],
+)
+def test_transfers_pair_one_to_one(halves: list[Half], pairs: tuple[tuple[int, int], ...]) -> None:
+    assert matching.transfers(halves) == pairs
+
+
+def test_a_transfer_is_a_link_of_two_bookings_and_both_stay(firm: Database) -> None:
+    add_account(firm, SAVINGS)
+    out = booking("2026-03-02", "-500.00", "Umbuchung", iban=SAVINGS)
+    into = booking("2026-03-03", "500.00", "Umbuchung", iban=IBAN)
+    bring(firm, camt(camt_statement([out])))
+    bring(firm, camt(camt_statement([into], iban=SAVINGS, number="9")))
+    with firm.worker() as connection:
+        assert matching.propose_transfers(connection) == 1
+        assert matching.propose_transfers(connection) == 0
+        assert number(connection, "SELECT count(*) FROM txn_master") == 2
+    with pytest.raises(psycopg.errors.CheckViolation), firm.worker() as connection:
+        connection.execute("UPDATE txn_transfers SET out_txn = in_txn, in_txn = out_txn")
+
+
+# ------------------------------------------------------------------ figures
+
+
+def test_unmatched_counts_both_sides_per_month_and_entity(firm: Database) -> None:
+    invoice(firm, "25.00", "RE-4711")
+    invoice(firm, "77.00", "RE-9999")
+    paid = booking("2026-03-03", "-25.00", "Rechnung RE-4711")
+    bring(firm, camt(camt_statement([MARCH[0], paid, booking("2026-04-01", "1.00", "Zins")])))
+    with firm.worker() as connection:
+        matching.propose_links(connection)
+        found = figures.unmatched(connection)
+    assert found == (
+        figures.Unmatched("nord-gmbh", "2026-03", 1, 1, 1),
+        figures.Unmatched("nord-gmbh", "2026-04", 1, 0, 0),
+    )
+
+
+def test_balances_show_the_day_of_each_account_and_leave_inactive_ones_out(firm: Database) -> None:
+    add_account(firm, SAVINGS)
+    add_account(firm, "DE75512108001245126199", active=False)
+    bring(firm, camt(camt_statement(MARCH)))
+    with firm.worker() as connection:
+        found = figures.account_balances(connection)
+    assert [(one.balance, one.as_of) for one in found] == [
+        (Decimal("965.00"), date(2026, 3, 3)),
+        (None, None),
+    ]
+
+
+@pytest.mark.parametrize(("login", "seen"), [("anna", 2), ("vera", 0), ("sven", 0)])
+def test_bookings_and_balances_stand_behind_the_walls(
+    firm: Database, login: str, seen: int
+) -> None:
+    bring(firm, camt(camt_statement(MARCH)), confidentiality_level="vertraulich")
+    scope = Scope.for_principal(firm, login, source="test")
+    with firm.reading(scope) as connection:
+        assert number(connection, "SELECT count(*) FROM txn_master") == seen
+        statements = number(connection, "SELECT count(*) FROM bank_statements")
+        assert statements == min(seen, 1)
+
+
+def test_test_files_make_test_bookings_that_no_figure_counts(firm: Database) -> None:
+    bring(firm, camt(camt_statement(MARCH)), is_test=True)
+    with firm.worker() as connection:
+        assert number(connection, "SELECT count(*) FROM txn_master WHERE is_test") == 2
+        assert figures.unmatched(connection) == ()
