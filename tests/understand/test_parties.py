@@ -76,6 +76,8 @@ def test_two_labels_on_one_head_line_govern_nobody() -> None:
         ("ООО «Северный лес»\nСчет", "ООО «Северный лес»"),
         ("Finanzamt Köln-Mitte\nBescheid", "Finanzamt Köln-Mitte"),
         ("Beispiel\u00a0AG\nWeg 1", "Beispiel AG"),
+        ("PRODID:-//Winterfeld Software GmbH//Kalender 12//DE", "Winterfeld Software GmbH"),
+        ("--- Winterfeld Software GmbH ---", "Winterfeld Software GmbH"),
     ],
 )
 def test_a_company_is_named_as_written(text: str, name: str) -> None:

@@ -517,7 +517,8 @@ def _extend_left(layout: Layout, start: int, end: int) -> Offsets | None:
         elif plain.lower() not in _CONNECTORS:
             break
     if begin is not None and not _is_headline(layout, tokens, end):
-        return begin, end
+        mark = _LEADING_MARKS.match(layout.text, begin)
+        return (mark.end() if mark else begin), end
     headed = layout.line_of(start) <= 3 or _SENDER_LINE.search(
         layout.line_text(layout.line_of(start))
     )
@@ -526,6 +527,7 @@ def _extend_left(layout: Layout, start: int, end: int) -> Offsets | None:
     return None
 
 
+_LEADING_MARKS = re.compile(r"[^\w\s„“\"«(]+")
 _ARTICLE = re.compile(r"[Ll]a|[Ll]e|[Ll]'|[Tt]he|[Dd]ie|[Ss]ociété|[Ll]a société")
 _FORM_FIRST = frozenset({"SCI", "SARL", "SAS", "SASU", "SNC", "EURL", "SELARL", "SCP"})
 _FOLLOWING = re.compile(r"(?: (?:des|du|de la|de|d'|la|les|le))*(?: [A-ZÄÖÜÉ][\w&.'-]*){1,4}")
