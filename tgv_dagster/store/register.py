@@ -141,6 +141,7 @@ TABLES: tuple[Table, ...] = (
     Table("generations", DERIVED, OWNER_ONLY),
     Table("erasure_ledger", PRIMARY, None),
     Table("suppression_entries", PRIMARY, None),
+    Table("table_imports", PRIMARY, _document("table_imports")),
     Table("import_schema", PRIMARY, _tenant(entity=None, min_role=Role.EDITOR)),
     Table("accounting_periods", PRIMARY, _via("entities", "w.slug = accounting_periods.entity")),
     Table("txn_master", PRIMARY, _tenant(project=True, level=True, is_test=True)),
