@@ -1,19 +1,21 @@
-"""Assets of deepening: what the specialists read, and how far the model in shadow agrees."""
+"""Assets of deepening: what the specialists read, the days that come up, the model in shadow."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import dagster as dg
 
 from assets import shown
 from assets.steps import CODE_VERSION, OWNERS, step_asset
 from resources.door import Door
-from tgv_dagster.deepen import agreement
+from tgv_dagster.deepen import agreement, upcoming
 from tgv_dagster.flow import Step
 from tgv_dagster.store.stages import Room
 
 UNMEASURED = "unmeasured"
+MOST_LISTED = 200
 
 
 @dg.asset(
@@ -77,7 +79,47 @@ def shadow_agreement(door: dg.ResourceParam[Door]) -> dg.MaterializeResult:
     )
 
 
+@dg.asset(
+    group_name=str(Room.DEEPEN),
+    deps=["document_details"],
+    description="Contract deadlines that come up; a case for each at 60 and at 14 days.",
+    owners=OWNERS,
+    kinds={"python", "postgres"},
+    code_version=CODE_VERSION,
+)
+def deadlines_upcoming(door: dg.ResourceParam[Door]) -> dg.MaterializeResult:
+    """Open the cases that are due and list what comes; who it is stands behind the link."""
+    today = datetime.now(UTC).date()
+    with door.discreetly("deadlines_upcoming"):
+        installation = door.installation()
+        with installation.database.worker() as connection:
+            told = upcoming.tell(connection, today)
+    settings = installation.settings
+    lines = [
+        "| document | tenant | what | last safe day | days left | derivation |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {shown.document_link(settings, item.document_id)} | {item.mandant_id or '-'}"
+            f" | {item.what} | {item.day.isoformat()} | {item.days_left(today)}"
+            f" | {item.rule or 'stated'} |"
+            for item in told.listed[:MOST_LISTED]
+        ),
+    ]
+    left = len(told.listed) - MOST_LISTED
+    if left > 0:
+        lines.append(f"\n{left} more behind `/api/deadlines`.")
+    return dg.MaterializeResult(
+        metadata={
+            "upcoming": len(told.listed),
+            "cases_opened": told.opened,
+            "cases_closed": told.closed,
+            "as_of": today.isoformat(),
+            "deadlines": dg.MarkdownMetadataValue("\n".join(lines)),
+        }
+    )
+
+
 def assets(steps: Sequence[Step]) -> list[dg.AssetsDefinition]:
     """The assets of this room."""
     made = [step_asset(step, steps) for step in steps if step.room is Room.DEEPEN]
-    return [*made, shadow_agreement]
+    return [*made, shadow_agreement, deadlines_upcoming]
