@@ -17,10 +17,16 @@ from pathlib import Path
 import yaml
 
 from tgv_dagster.audit.measures import (
+    catalogue,
+    code,
+    controls,
+    duplicates,
     effects,
     filing,
     flow,
+    intervals,
     knowledge,
+    learning,
     mail,
     operations,
     raw,
@@ -150,6 +156,10 @@ def _says_nothing(reason: str, _installation: Installation) -> Verdict:
     return unmeasured(reason)
 
 
+def _gates_turn_red(installation: Installation) -> Verdict:
+    return controls.gates_turn_red(installation, tuple(which.id for which in gates()))
+
+
 _not_built = partial(_says_nothing, NOT_BUILT)
 _not_named = partial(_says_nothing, NOT_NAMED)
 
@@ -203,6 +213,14 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
         "documents",
         "tgv_dagster.understand.entering.enter_documents",
         mail.invoice_without_file,
+    ),
+    _checkpoint(
+        "every_gate_secures_first",
+        Station.RAW,
+        "raw_items",
+        "tgv_dagster.arrive.raw.save_raw",
+        raw.every_gate_secures_first,
+        severity=Severity.LOSS,
     ),
     _checkpoint(
         "save_raw_only_writer",
@@ -272,6 +290,13 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
         filing.level_known,
     ),
     _checkpoint(
+        "learned_rules",
+        Station.FILING,
+        "filed_documents",
+        None,
+        learning.learned_rules_have_scope_and_origin,
+    ),
+    _checkpoint(
         "walls",
         Station.FILING,
         "filed_documents",
@@ -285,6 +310,13 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
         "filed_documents",
         "tgv_dagster.store.walls.predicate_sql",
         filing.no_test_row_reaches_a_figure,
+    ),
+    _checkpoint(
+        "test_rows_are_filtered",
+        Station.FILING,
+        "filed_documents",
+        "tgv_dagster.store.walls.predicate_sql",
+        catalogue.test_rows_are_filtered,
     ),
     _checkpoint(
         "chunk_count",
@@ -306,6 +338,27 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
         "word_index",
         "tgv_dagster.know.words.WordIndex.identities",
         knowledge.index_equals_chunks,
+    ),
+    _checkpoint(
+        "nothing_is_counted_twice",
+        Station.EFFECT,
+        "dispatched_documents",
+        "tgv_dagster.effect.duplicates.guard_effect",
+        duplicates.nothing_is_counted_twice,
+    ),
+    _checkpoint(
+        "intervals_consistent",
+        Station.EFFECT,
+        "dispatched_documents",
+        "tgv_dagster.intervals.writing.write",
+        intervals.intervals_consistent,
+    ),
+    _checkpoint(
+        "intervals_have_one_writer",
+        Station.EFFECT,
+        "dispatched_documents",
+        "tgv_dagster.store.migrate.rights_statements",
+        catalogue.intervals_have_one_writer,
     ),
     _checkpoint(
         "dispatch_states",
@@ -331,6 +384,14 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
         severity=Severity.NOTICE,
     ),
     _checkpoint(
+        "gates_turn_red",
+        Station.OPERATION,
+        "flow_report",
+        "tgv_dagster.audit.measures.controls.gates_turn_red",
+        _gates_turn_red,
+        severity=Severity.LOSS,
+    ),
+    _checkpoint(
         "events_chain",
         Station.OPERATION,
         "flow_report",
@@ -343,6 +404,30 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
         "flow_report",
         None,
         operations.tuning_values_measured,
+        severity=Severity.NOTICE,
+    ),
+    _checkpoint(
+        "registered_value_has_reader",
+        Station.OPERATION,
+        "flow_report",
+        "tgv_dagster.store.tuning.seed",
+        code.registered_value_has_reader,
+        severity=Severity.NOTICE,
+    ),
+    _checkpoint(
+        "field_has_writer",
+        Station.OPERATION,
+        "flow_report",
+        None,
+        code.field_has_writer,
+        severity=Severity.NOTICE,
+    ),
+    _checkpoint(
+        "index_has_reader",
+        Station.OPERATION,
+        "flow_report",
+        None,
+        catalogue.index_without_reader,
         severity=Severity.NOTICE,
     ),
     _checkpoint(

@@ -1,13 +1,15 @@
 """The dispatch stage: hand a finished document to whoever works on with it.
 
 Which followers a document kind has stands in `FOLLOWERS`; a follower's failure stays on the
-document with its text, is listed and can be retried without the mailbox (MAIL-33, MAIL-41).
+document with its text, is listed and can be retried without the mailbox (MAIL-33, MAIL-41). What
+would be counted twice is held before any follower sees it (DEDUP-02).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tgv_dagster.effect.duplicates import guard_effect
 from tgv_dagster.store import ledger
 from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.ledger import Claim
@@ -35,6 +37,7 @@ def dispatch_documents(
             row = connection.execute(
                 "SELECT doc_type FROM documents WHERE id = %s", (claim.subject_id,)
             ).fetchone()
+            guard_effect(connection, claim.subject_id)
         follower = followers.get(row[0] or "") if row is not None else None
         error = None if follower is None else _follow(database, follower, claim.subject_id)
         with database.worker() as connection:

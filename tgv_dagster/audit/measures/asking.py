@@ -32,12 +32,20 @@ def rows_in(
 def counts_and_ids(
     installation: Installation, judged: str, parameters: Mapping[str, Any] | None = None
 ) -> dict[str, tuple[int, tuple[int, ...]]]:
-    """Count and the first ids per class of a query that yields `(id, class)`.
+    """Count and the first ids per class of a query that yields `(id, class)`."""
+    with installation.database.worker() as connection:
+        return counts_and_ids_in(connection, judged, parameters)
+
+
+def counts_and_ids_in(
+    connection: Connection, judged: str, parameters: Mapping[str, Any] | None = None
+) -> dict[str, tuple[int, tuple[int, ...]]]:
+    """The same in the caller's transaction.
 
     At most `MAX_EVIDENCE` ids per class are fetched, whatever the size of the table.
     """
-    found = rows(
-        installation,
+    found = rows_in(
+        connection,
         f"""
         WITH judged (id, class) AS ({judged}),
         numbered AS (

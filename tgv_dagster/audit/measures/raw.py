@@ -11,11 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tgv_dagster.audit.measures.asking import counts_and_ids, evidence, rows, totals
+from tgv_dagster.arrive.gates import GateKind
+from tgv_dagster.audit.measures.asking import (
+    counts_and_ids,
+    counts_and_ids_in,
+    evidence,
+    rows,
+    totals,
+)
 from tgv_dagster.audit.verdict import Verdict, green, judged, red, unmeasured
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.blobs import Damaged, Missing, RegionStanding, StoreUnreachable, Unreachable
 from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, open_case
+from tgv_dagster.store.db import Connection
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.ledger import enqueue
 from tgv_dagster.store.organisation import INTAKE_BUCKET, SERVICE_LOGIN
@@ -54,11 +62,19 @@ _POINTERS = """
 
 
 def raw_first(installation: Installation) -> Verdict:
-    """Every document row points to secured bytes of an arrival (RAW-01, RAW-05, FLOW-16).
+    """Every document row points to secured bytes of an arrival (RAW-01, RAW-05, FLOW-16)."""
+    with installation.database.worker() as connection:
+        return judge_pointers(connection)
+
+
+def judge_pointers(connection: Connection, *, only: int | None = None) -> Verdict:
+    """The judgement of the gate in the caller's transaction, over all documents or one.
 
     A row that came around the gate is systemic; lost bytes are held one by one before.
     """
-    found = counts_and_ids(installation, _POINTERS)
+    found = counts_and_ids_in(
+        connection, f"{_POINTERS} WHERE %(only)s::bigint IS NULL OR d.id = %(only)s", {"only": only}
+    )
     figures = totals(found) | {"documents": sum(totals(found).values())}
     bypassed = sum(found.get(name, (0, ()))[0] for name in _BYPASSED)
     if bypassed:
@@ -74,6 +90,43 @@ def raw_first(installation: Installation) -> Verdict:
         broken="documents are held because their bytes are missing or damaged",
         figures=figures,
         evidence=evidence(found, _LOST, "document"),
+    )
+
+
+_GATES = """
+    SELECT a.id, a.gate || CASE
+        WHEN r.state = 'erased' THEN '_erased'
+        WHEN r.sha256 !~ '^[0-9a-f]{64}$' OR right(r.raw_key, 64) <> r.sha256
+            OR r.verified_at IS NULL THEN '_not_secured'
+        WHEN a.outcome = 'entered' AND a.document_id IS NULL THEN '_entered_nowhere'
+        WHEN a.outcome = 'entered' AND EXISTS (SELECT 1 FROM documents d WHERE d.id = a.document_id
+            AND d.raw_item_id = r.id AND d.created_at < r.created_at) THEN '_after_its_document'
+        ELSE '' END
+    FROM arrivals a JOIN raw_items r ON r.id = a.raw_item_id
+"""
+_GATE_FAULTS = ("_not_secured", "_entered_nowhere", "_after_its_document")
+
+
+def every_gate_secures_first(installation: Installation) -> Verdict:
+    """On each way in, the bytes stood read back under their hash before their document (FLOW-16).
+
+    A gate that nothing came through yet is named as such and never counts as proven.
+    """
+    found = counts_and_ids(installation, _GATES)
+    if not found:
+        return unmeasured("nothing came through any gate yet")
+    broken = tuple(name for name in found if name.endswith(_GATE_FAULTS))
+    used = {name.split("_")[0] for name in found}
+    figures = totals(found) | {
+        "gates_used": len(used),
+        "gates_unused": ", ".join(sorted({str(gate) for gate in GateKind} - used)) or "none",
+    }
+    return judged(
+        sum(found[name][0] for name in broken),
+        holds="at every gate that was used the bytes were secured before their document",
+        broken="something entered through a gate before its bytes were secured",
+        figures=figures,
+        evidence=evidence(found, broken, "arrival"),
     )
 
 

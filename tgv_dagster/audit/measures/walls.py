@@ -7,43 +7,34 @@ was measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from psycopg import sql
 
+from tgv_dagster.audit.measures.canary import CANARY, discarded, put_canary_document
 from tgv_dagster.audit.verdict import Verdict, judged, unmeasured
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.db import Connection
-from tgv_dagster.store.levels import STRICTEST_RANK, Level, Role
+from tgv_dagster.store.levels import STRICTEST_RANK, Role
 from tgv_dagster.store.register import TABLES
 from tgv_dagster.store.walls import APP_ROLE, EVERYTHING, SESSION_KEYS
-
-_CANARY = -1
-_SHA = "0" * 64
-
-
-class _Discard(Exception):
-    """Ends the transaction of the canary without keeping it."""
 
 
 def canary_is_never_found(installation: Installation) -> Verdict:
     """Ask for the canary in the role of every other tenant, and in sessions without rights."""
-    with _discarded(installation) as connection:
+    with discarded(installation) as connection:
         tenants = [row[0] for row in connection.execute("SELECT id FROM mandanten").fetchall()]
         _put_canary(connection)
-        own = _finds(connection, _session(_CANARY))
+        own = _finds(connection, _session(CANARY))
         found = {f"tenant_{tenant}": _finds(connection, _session(tenant)) for tenant in tenants}
         found |= {
             "no_session": _finds(connection, dict.fromkeys(SESSION_KEYS, "")),
             "own_tenant_lower_ceiling": _finds(
-                connection, _session(_CANARY) | {"tgv.ceiling": str(STRICTEST_RANK - 1)}
+                connection, _session(CANARY) | {"tgv.ceiling": str(STRICTEST_RANK - 1)}
             ),
             "own_tenant_other_entity": _finds(
-                connection, _session(_CANARY) | {"tgv.entities": "nobody"}
+                connection, _session(CANARY) | {"tgv.entities": "nobody"}
             ),
             "own_tenant_without_tests": _finds(
-                connection, _session(_CANARY) | {"tgv.include_test": "off"}
+                connection, _session(CANARY) | {"tgv.include_test": "off"}
             ),
         }
         open_tables = _tables_without_wall(connection)
@@ -67,16 +58,6 @@ def canary_is_never_found(installation: Installation) -> Verdict:
     )
 
 
-@contextmanager
-def _discarded(installation: Installation) -> Iterator[Connection]:
-    try:
-        with installation.database.worker() as connection:
-            yield connection
-            raise _Discard
-    except _Discard:
-        return
-
-
 def _tables_without_wall(connection: Connection) -> tuple[str, ...]:
     """Declared tables whose policies are off, and all of them when the reader's role bypasses."""
     rows = connection.execute(
@@ -94,27 +75,8 @@ def _tables_without_wall(connection: Connection) -> tuple[str, ...]:
 
 
 def _put_canary(connection: Connection) -> None:
-    """A test tenant with one strictly confidential document and one chunk; negative ids."""
-    connection.execute(
-        "INSERT INTO mandanten (id, slug, name, is_test) VALUES (%s, 'tgv-canary', 'canary', true)",
-        (_CANARY,),
-    )
-    connection.execute(
-        "INSERT INTO entities (id, slug, mandant_id, kind, legal_name, bucket, is_test)"
-        " VALUES (%s, 'tgv-canary', %s, 'company', 'canary', 'canary', true)",
-        (_CANARY, _CANARY),
-    )
-    connection.execute(
-        "INSERT INTO document_numbers (id, mandant_id, raw_sha256, part_role, arrival_uid)"
-        " VALUES (%s, %s, %s, 'body', gen_random_uuid())",
-        (_CANARY, _CANARY, _SHA),
-    )
-    connection.execute(
-        "INSERT INTO documents (id, entity, raw_sha256, part_role, file_class, file_name,"
-        " confidentiality_level, is_test, date_received)"
-        " VALUES (%s, 'tgv-canary', %s, 'body', 'mail_body', 'canary', %s, true, now())",
-        (_CANARY, _SHA, Level.STRICT),
-    )
+    """The canary document and one chunk of it."""
+    put_canary_document(connection)
     connection.execute(
         "INSERT INTO rag_chunks (id, document_id, chunk_no, content, content_sha256, span_start,"
         " span_end, core_start, core_end, page_from, page_to, windows, mandant_id, entity,"
@@ -122,7 +84,7 @@ def _put_canary(connection: Connection) -> None:
         " SELECT id, id, 0, 'canary', raw_sha256, 0, 6, 0, 6, 1, 1, '{\"[0,6)\"}', mandant_id,"
         " entity, confidentiality_level, persons, is_test, 'document', 'canary', date_received"
         " FROM documents WHERE id = %s",
-        (_CANARY,),
+        (CANARY,),
     )
 
 
@@ -155,7 +117,7 @@ def _finds(connection: Connection, session: dict[str, str]) -> int:
     row = connection.execute(
         "SELECT (SELECT count(*) FROM documents WHERE id = %(id)s)"
         " + (SELECT count(*) FROM rag_chunks WHERE document_id = %(id)s)",
-        {"id": _CANARY},
+        {"id": CANARY},
     ).fetchone()
     connection.execute("RESET ROLE")
     assert row is not None
