@@ -20,12 +20,14 @@ from tgv_dagster.web import (
     arrive,
     audit,
     clarify,
+    deadline_pages,
     deadlines,
     documents,
     drop_pages,
     effect,
     errors,
     health,
+    inbox_pages,
     know,
     legacy,
     login,
@@ -34,6 +36,7 @@ from tgv_dagster.web import (
     pages,
     previews,
     search_pages,
+    settings_pages,
 )
 from tgv_dagster.web.health import Probes
 from tgv_dagster.web.limits import BodyLimit, SafetyHeaders
@@ -58,6 +61,9 @@ ROUTERS = (
     drop_pages.router,
     search_pages.router,
     previews.router,
+    inbox_pages.router,
+    deadline_pages.router,
+    settings_pages.router,
 )
 
 TAGS = [

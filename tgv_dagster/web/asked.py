@@ -90,10 +90,19 @@ def filters(
     page: Annotated[int, Query(ge=1, le=10_000)] = 1,
 ) -> Filters:
     """The dependency of the pages that filter. Raises NotAskable for what no field holds."""
-    texts = [t.strip() for t in (q, entity, project, doc_type, provider, axis, first, last)]
-    if any("\x00" in text for text in texts):
+    if any("\x00" in text for text in (q, entity, project, doc_type, provider, axis)):
         raise NotAskable("A filter holds a character that nothing is stored with.")
-    return Filters(*texts, page)
+    return Filters(
+        q=q.strip(),
+        entity=entity.strip(),
+        project=project.strip(),
+        doc_type=doc_type,
+        provider=provider.strip(),
+        axis=axis,
+        first=first,
+        last=last,
+        page=page,
+    )
 
 
 def day_of(text: str) -> date | None:

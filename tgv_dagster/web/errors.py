@@ -53,7 +53,9 @@ from tgv_dagster.store.scope import ScopeError
 from tgv_dagster.web import pages
 from tgv_dagster.web.document_view import DocumentNotFound
 from tgv_dagster.web.originals import OriginalErased, RangeOutside
+from tgv_dagster.web.passwords import PasswordError
 from tgv_dagster.web.principals import StaleForm, Unauthenticated, record_denied_scope
+from tgv_dagster.web.tokens import TokenError
 
 logger = logging.getLogger(__name__)
 _MAX_FAULTS = 20
@@ -230,6 +232,8 @@ _TABLE: tuple[tuple[type[Exception], Answer], ...] = (
     (WordIndexError, _INDEX),
     (EmbeddingError, _INDEX),
     (SwitchedOff, Answer(409, "switched_off", None, "`tgv mail switch on` turns it on.")),
+    (PasswordError, Answer(422, "password", None, "Choose a longer sentence of your own.")),
+    (TokenError, Answer(422, "token", None, "Name what the token is for in a few words.")),
     (PollerBusy, Answer(409, "poller_busy", None, "Wait for it; nothing is lost.")),
     (
         PollTooSoon,

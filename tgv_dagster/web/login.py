@@ -28,6 +28,12 @@ Line = Annotated[str, Form(max_length=300)]
 Path = Annotated[str, Form(alias="next", max_length=2000)]
 
 
+@router.get("/")
+def home(scope: Viewer) -> Response:
+    """People start where something waits for them."""
+    return RedirectResponse("/inbox", status_code=303)
+
+
 @router.get("/login")
 def sign_in_page(request: Request, next: str = "/") -> HTMLResponse:
     """The form to sign in."""

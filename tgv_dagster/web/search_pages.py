@@ -6,7 +6,7 @@ found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from enum import StrEnum
 from typing import Annotated
@@ -124,7 +124,7 @@ def _rows(
 
 
 def spreadsheet(
-    form: Form, title: str, header: list[str], rows: list[tuple[Cell, ...]]
+    form: Form, title: str, header: Sequence[str], rows: Sequence[Sequence[Cell]]
 ) -> Response:
     """A table as a file to save; nothing in it runs."""
     if form is Form.CSV:
