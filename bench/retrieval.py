@@ -1,8 +1,8 @@
 """How fast, how lean and how complete retrieval is: `python -m bench.retrieval [options]`.
 
-A stock of near-duplicates (`bench.template_corpus`) lies in four tenants of 0.1, 1, 10 and 89 per
-cent; the questions belong to passages that were inserted before the others. Each figure stands
-beside the bare form of the same work in the same run: only ratios mean anything on a shared
+A stock of near-duplicates (`know.evaluation.template_corpus`) lies in four tenants of 0.1, 1, 10
+and 89 per cent; the questions belong to passages that were inserted before the others. Each figure
+stands beside the bare form of the same work in the same run: only ratios mean anything on a shared
 machine. Vectors of the stock are made once and kept in the folder of the benchmark.
 """
 
@@ -26,10 +26,10 @@ import psycopg
 import tantivy
 from psycopg import sql
 
-from bench.template_corpus import Passage, passages
 from tgv_dagster.know import halfvec
 from tgv_dagster.know.embedding import embed_chunks
 from tgv_dagster.know.embeddings import USE_DENOISED, Vectors
+from tgv_dagster.know.evaluation.template_corpus import Passage, passages
 from tgv_dagster.know.queries import QueryTerms, understand
 from tgv_dagster.know.search import SearchParts, search
 from tgv_dagster.know.spaces import ensure_spaces, partition_name
@@ -54,6 +54,7 @@ from tgv_dagster.store.stages import Stage
 SHARES = (("s01", 0.001), ("s1", 0.01), ("s10", 0.1), ("s89", 0.889))
 CHUNKS_PER_DOCUMENT = 10
 WINDOWS_EMBEDDED = 3_000
+BUILDS = 3
 TOP = 6
 TOLERANCE = 0.001
 SCAN = ScanSettings(tuning.EXACT_SCAN_ROWS, tuning.RERANK_ROWS)
@@ -297,9 +298,9 @@ def embedding_figures(stock: Stock) -> list[Figure]:
     count = min(WINDOWS_EMBEDDED, len(stock.passages)) // CHUNKS_PER_DOCUMENT
     model = UseEmbedder()
     model.embed_query("warm", None)
-    halves = np.array_split(np.arange(1, count + 1), 6)
-    bare = staged = 0.0
-    for documents in halves:
+    parts = np.array_split(np.arange(1, count + 1), 6)
+    bare, staged = [], []
+    for documents in parts:
         texts = [
             stock.passages[(d - 1) * CHUNKS_PER_DOCUMENT + n].text
             for d in documents.tolist()
@@ -308,21 +309,23 @@ def embedding_figures(stock: Stock) -> list[Figure]:
         started = time.perf_counter()
         for start in range(0, len(texts), 256):
             model.embed_passages(texts[start : start + 256], [None] * len(texts[start:][:256]))
-        bare += time.perf_counter() - started
+        bare.append(time.perf_counter() - started)
         with stock.database.worker() as connection:
             ledger.enqueue(connection, Stage.EMBED, documents.tolist(), again=True)
         started = time.perf_counter()
         embed_chunks(stock.database, model, limit=len(documents))
-        staged += time.perf_counter() - started
+        staged.append(time.perf_counter() - started)
     windows = count * CHUNKS_PER_DOCUMENT
+    # A neighbour on the machine hits one half of a pair; the middle pair tells the ratio.
+    ratio = statistics.median(b / s for b, s in zip(bare, staged, strict=True))
     return [
         Figure(
             "embed stage",
-            f"{windows / staged:,.0f} windows/s",
-            f"{windows / bare:,.0f} windows/s (model alone)",
-            f"{bare / staged:.2f} ×",
+            f"{windows / sum(staged):,.0f} windows/s",
+            f"{windows / sum(bare):,.0f} windows/s (model alone)",
+            f"{ratio:.2f} ×",
             "≥ 0.9",
-            bare / staged >= 0.9,
+            ratio >= 0.9,
         )
     ]
 
@@ -331,12 +334,20 @@ def embedding_figures(stock: Stock) -> list[Figure]:
 
 
 def word_build_figures(stock: Stock) -> list[Figure]:
-    """A full rebuild against a loop that only adds the same rows, each in its own process."""
-    bare_seconds = bare_build(stock)
+    """A full rebuild, in its own process, against a loop that only adds the same rows.
+
+    In turn, and the best of each: a neighbour on the machine only ever slows one down.
+    """
     index = (stock.folder / "index").absolute()
     command = [sys.executable, "-m", "bench.retrieval", "--rebuild-at", stock.url, str(index)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True)
-    seconds, megabytes = map(float, answer.stdout.split())
+    bare, whole, memory = [], [], []
+    for _ in range(BUILDS):
+        bare.append(bare_build(stock))
+        answer = subprocess.run(command, capture_output=True, text=True, check=True)
+        took, peak = map(float, answer.stdout.split())
+        whole.append(took)
+        memory.append(peak)
+    bare_seconds, seconds, megabytes = min(bare), min(whole), max(memory)
     count = len(stock.passages)
     return [
         Figure(

@@ -7,6 +7,7 @@ import typer
 from tgv_dagster.console import (
     asking,
     cards,
+    evaluating,
     mail,
     operate,
     people,
@@ -25,6 +26,7 @@ app = typer.Typer(
 app.command("run")(operate.run)
 app.command("status")(operate.status)
 app.command("search")(asking.ask)
+app.command("evaluate")(evaluating.evaluate)
 app.add_typer(people.parked_app, name="parked")
 app.add_typer(cards.cases_app, name="cases")
 app.add_typer(people.org_app, name="org")

@@ -11,7 +11,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from tgv_dagster.arrive import mail_access
-from tgv_dagster.know.spaces import Endpoint, active_embedder, ensure_spaces
+from tgv_dagster.know.spaces import (
+    Endpoint,
+    active_embedder,
+    embedder_of,
+    ensure_spaces,
+    space_named,
+)
 from tgv_dagster.settings import Settings, SettingsError
 from tgv_dagster.store import migrate, organisation, tuning
 from tgv_dagster.store.blobs import BlobStore, StoreOptions, resolve
@@ -22,7 +28,6 @@ from tgv_dagster.store.scope import Scope
 if TYPE_CHECKING:
     from tgv_dagster.know.embeddings import Embedder
     from tgv_dagster.know.words import WordIndex
-    from tgv_dagster.understand.chat_model import ChatModel
     from tgv_dagster.understand.workers import ExtractionPool
 
 logger = logging.getLogger(__name__)
@@ -84,41 +89,23 @@ class Installation:
     @property
     def embedder(self) -> Embedder:
         """The model of the vector space that is active now."""
+        return active_embedder(self.database, self._endpoint())
+
+    def embedder_for(self, space_id: str) -> Embedder:
+        """The model of a registered space. Raises as `spaces.embedder_of`."""
+        with self.database.worker() as connection:
+            space = space_named(connection, space_id)
+        return embedder_of(self.database, space, self._endpoint())
+
+    def _endpoint(self) -> Endpoint | None:
         settings = self.settings
         if settings.embedding_url is None:
-            return active_embedder(self.database)
-        endpoint = Endpoint(
+            return None
+        return Endpoint(
             base_url=settings.embedding_url,
-            allowed_hosts=host_list(settings.eu_hosts),
+            allowed_hosts=tuple(h.strip() for h in settings.eu_hosts.split(",") if h.strip()),
             api_key=settings.embedding_key,
             euro_per_million=settings.embedding_euro_per_million,
-        )
-        return active_embedder(self.database, endpoint)
-
-    @cached_property
-    def chat_model(self) -> ChatModel | None:
-        """The chat model per role; None when no endpoint or no role is configured."""
-        from tgv_dagster.understand.chat_model import ChatModel, ChatSettings, ModelRole
-
-        settings = self.settings
-        named = {
-            ModelRole.TRIAGE: settings.model_triage,
-            ModelRole.SPECIALIST: settings.model_specialist,
-            ModelRole.SPECIALIST_STRONG: settings.model_specialist_strong,
-        }
-        models = {role: name for role, name in named.items() if name}
-        if settings.model_url is None or not models:
-            return None
-        return ChatModel(
-            ChatSettings(
-                base_url=settings.model_url,
-                models=models,
-                allowed_hosts=host_list(settings.eu_hosts),
-                api_key=settings.model_key,
-                timeout_seconds=settings.model_timeout_seconds,
-                euro_per_million_input=settings.model_euro_per_million_input,
-                euro_per_million_output=settings.model_euro_per_million_output,
-            )
         )
 
     @cached_property

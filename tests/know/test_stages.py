@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import threading
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ from tgv_dagster.know import halfvec, spaces
 from tgv_dagster.know.chunking import IndexFilter, cut_chunks
 from tgv_dagster.know.chunks import PAGE_SEPARATOR
 from tgv_dagster.know.drift import space_drift
-from tgv_dagster.know.embedding import embed_chunks, fill_space
+from tgv_dagster.know.embedding import Part, embed_chunks, fill_space, lacking_in
 from tgv_dagster.know.embeddings import (
     KNOWN_SPACES,
     MISTRAL_EMBED,
@@ -458,14 +459,14 @@ def test_a_change_of_model_fills_beside_and_switches_once(knowledge: Knowledge) 
     knowledge.flow()
     spaces.ensure_spaces(knowledge.database, [OTHER])
     other = BagOfWordsEmbedder(OTHER)
+    measured = spaces.Evaluation(OTHER.space_id, "met", "all found", {"DE→FR": 0.9})
+    name = spaces.record_evaluation(knowledge.database, measured, by="anna")
     with pytest.raises(spaces.SpaceIncomplete):
-        spaces.switch_space(knowledge.database, other, by="anna", evaluation="A/B 1")
+        spaces.switch_space(knowledge.database, other, by="anna", evaluation=name)
     assert fill_space(knowledge.database, other, limit=2) == 1
     assert fill_space(knowledge.database, other, limit=2) == 0
-    with pytest.raises(ValueError, match="evaluated"):
-        spaces.switch_space(knowledge.database, other, by="anna", evaluation=" ")
-    spaces.switch_space(knowledge.database, other, by="anna", evaluation="A/B 1")
-    spaces.switch_space(knowledge.database, other, by="anna", evaluation="A/B 1")
+    spaces.switch_space(knowledge.database, other, by="anna", evaluation=name)
+    spaces.switch_space(knowledge.database, other, by="anna", evaluation=name)
     active = knowledge.rows("SELECT space_id FROM embedding_spaces WHERE active")
     assert active == [(OTHER.space_id,)]
     told = knowledge.rows("SELECT author FROM agent_events WHERE kind = 'space.switched'")
@@ -473,6 +474,47 @@ def test_a_change_of_model_fills_beside_and_switches_once(knowledge: Knowledge) 
     enqueue(knowledge, Stage.EMBED, documents[0])
     report = embed_chunks(knowledge.database, knowledge.embedder, limit=9)
     assert report.outcomes == {"waiting": 1}, "the former model writes nothing any more"
+
+
+@pytest.mark.parametrize("named", ["", " ", "A/B 1", "1", "-1", "x' OR true --"])
+def test_a_space_is_not_switched_to_before_it_was_evaluated(
+    knowledge: Knowledge, named: str
+) -> None:
+    knowledge.add("Dokument")
+    knowledge.flow()
+    spaces.ensure_spaces(knowledge.database, [OTHER])
+    other = BagOfWordsEmbedder(OTHER)
+    foreign = spaces.Evaluation(SPACE.space_id, "met", "of another space", {})
+    of_another = spaces.record_evaluation(knowledge.database, foreign, by="anna")
+    assert fill_space(knowledge.database, other, limit=9) == 0
+    for name in (named, of_another):
+        with pytest.raises(spaces.NotEvaluated):
+            spaces.switch_space(knowledge.database, other, by="anna", evaluation=name)
+    assert knowledge.rows("SELECT space_id FROM embedding_spaces WHERE active") == [
+        (SPACE.space_id,)
+    ]
+
+
+def test_a_part_of_the_stock_is_filled_alone(knowledge: Knowledge) -> None:
+    june = knowledge.add("Juni", date_received="2026-06-30T23:59:00Z")
+    july = knowledge.add("Juli", date_received="2026-07-01T00:01:00Z")
+    foreign = knowledge.add("Juni", date_received="2026-06-10T00:01:00Z", entity="haus-sued")
+    knowledge.flow()
+    spaces.ensure_spaces(knowledge.database, [OTHER])
+    other = BagOfWordsEmbedder(OTHER)
+    (nord,) = knowledge.rows("SELECT id FROM mandanten WHERE slug = 'nord'")[0]
+    told: list[tuple[int, int]] = []
+    part = Part(nord, dt.date(2026, 6, 1))
+    left = fill_space(
+        knowledge.database,
+        other,
+        limit=9,
+        part=part,
+        progress=lambda done, of: told.append((done, of)),
+    )
+    assert (left, told) == (0, [(1, 1)])
+    assert lacking_in(knowledge.database, other, None) == (july, foreign)
+    assert june not in lacking_in(knowledge.database, other, part)
 
 
 def test_an_unknown_space_is_not_switched_to(knowledge: Knowledge) -> None:

@@ -32,9 +32,23 @@ def test_every_value_is_seeded_with_place_owner_and_its_account(seeded: Database
     found = rows(seeded, "SELECT key, place, owner, measured_at, measured_note FROM tuning_values")
     assert {row[0] for row in found} == {value.key for value in REGISTER}
     assert all(row[1].endswith(f":{row[0]}") and row[2] for row in found)
-    assert {(row[3], row[4]) for row in found} == {(None, "never")}
+    accounts = {row[0]: (row[3] and row[3].date(), row[4]) for row in found}
+    assert accounts == {value.key: (value.measured_on, value.measured) for value in REGISTER}
+    assert all((day is None) == (note == "never") for day, note in accounts.values())
     interim = rows(seeded, "SELECT key, expires_when FROM tuning_values WHERE interim")
     assert interim == [("P_MIN_SCORE", "a reranker")]
+
+
+def test_a_value_that_nobody_set_follows_its_default_and_one_that_somebody_set_stays(
+    seeded: Database,
+) -> None:
+    rows(seeded, "UPDATE tuning_values SET value = '5' WHERE key = 'P_TOP_K' RETURNING 1")
+    change(seeded, "GESAMT_MAX", "12", note="own corpus")
+    with seeded.worker() as connection:
+        tuning.seed(connection)
+        assert tuning.deviations(connection) == ("GESAMT_MAX",)
+    assert tuning.load(seeded).integer("P_TOP_K") == tuning.P_TOP_K
+    assert tuning.load(seeded).integer("GESAMT_MAX") == 12
 
 
 def test_the_value_of_the_table_leads(seeded: Database) -> None:

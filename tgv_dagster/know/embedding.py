@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 
 import numpy as np
 import psycopg
@@ -157,20 +158,28 @@ class _Run:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The documents of one tenant received in the month (UTC) that starts on this day."""
+
+    mandant_id: int
+    month: date
+
+
 def fill_space(
     database: Database,
     embedder: Embedder,
     *,
     limit: int,
+    part: Part | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Fill the embedder's space beside the active one, up to `limit` documents.
+    """Fill the embedder's space beside the active one, up to `limit` documents of a part or of all.
 
-    Returns how many documents are still lacking: 0 means it can be switched to. Raises
-    EmbeddingError of the first document that cannot be embedded.
+    Returns how many documents of the part are still lacking: 0 of all means it can be switched to.
+    Raises EmbeddingError of the first document that cannot be embedded.
     """
-    with database.worker() as connection:
-        lacking = lacking_documents(connection, embedder)
+    lacking = lacking_in(database, embedder, part)
     batch = _Batch(database, embedder, LIVE, list(lacking[:limit]))
     for done, document_id in enumerate(lacking[:limit], 1):
         prepared = batch.take(document_id)
@@ -181,8 +190,21 @@ def fill_space(
             _write(connection, embedder, {document_id: prepared}, LIVE)
         if progress is not None:
             progress(done, min(limit, len(lacking)))
+    return len(lacking_in(database, embedder, part))
+
+
+def lacking_in(database: Database, embedder: Embedder, part: Part | None) -> tuple[int, ...]:
+    """Documents of a part, or of all, that are not whole in the embedder's space yet."""
     with database.worker() as connection:
-        return len(lacking_documents(connection, embedder))
+        lacking = lacking_documents(connection, embedder)
+        if part is None:
+            return lacking
+        rows = connection.execute(
+            "SELECT id FROM documents WHERE id = ANY (%s) AND mandant_id = %s"
+            " AND date_trunc('month', date_received AT TIME ZONE 'UTC') = %s ORDER BY id",
+            (list(lacking), part.mandant_id, part.month),
+        ).fetchall()
+    return tuple(row[0] for row in rows)
 
 
 class _NotKnown(EmbeddingError):

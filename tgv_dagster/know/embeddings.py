@@ -68,6 +68,7 @@ class EmbeddingSpace:
 
 
 USE_DENOISED = EmbeddingSpace("use-multilingual-denoised", "3", 512)
+E5_SMALL = EmbeddingSpace("multilingual-e5-small-q4", "1", 384)
 MISTRAL_EMBED = EmbeddingSpace(
     "mistral-embed",
     "1",
@@ -78,7 +79,7 @@ MISTRAL_EMBED = EmbeddingSpace(
         interim_until="a reranker",
     ),
 )
-KNOWN_SPACES: tuple[EmbeddingSpace, ...] = (USE_DENOISED, MISTRAL_EMBED)
+KNOWN_SPACES: tuple[EmbeddingSpace, ...] = (USE_DENOISED, E5_SMALL, MISTRAL_EMBED)
 
 
 class Embedder(Protocol):

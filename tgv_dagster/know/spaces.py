@@ -19,6 +19,7 @@ from pydantic import SecretStr
 
 from tgv_dagster.know import halfvec
 from tgv_dagster.know.embeddings import (
+    E5_SMALL,
     KNOWN_SPACES,
     MISTRAL_EMBED,
     NO_CENTRING,
@@ -55,6 +56,10 @@ class UnknownSpace(SpaceError):
 
 class SpaceChanged(SpaceError):
     """An embedder of a space that is not the active one (any more)."""
+
+
+class NotEvaluated(SpaceError):
+    """A space without the evaluation that the switch names (EVAL-33)."""
 
 
 class SpaceIncomplete(SpaceError):
@@ -149,6 +154,17 @@ def active_space(connection: Connection) -> EmbeddingSpace:
     return EmbeddingSpace(*row)
 
 
+def space_named(connection: Connection, space_id: str) -> EmbeddingSpace:
+    """The registered space of this name. Raises UnknownSpace."""
+    row = connection.execute(
+        "SELECT model, version, dimension, centring FROM embedding_spaces WHERE space_id = %s",
+        (space_id,),
+    ).fetchone()
+    if row is None:
+        raise UnknownSpace(f"{space_id[:80]!r} is not registered")
+    return EmbeddingSpace(*row)
+
+
 def floor_key(space: EmbeddingSpace) -> str:
     """Key of the floor of a space in the register of tuning values."""
     return (
@@ -202,6 +218,10 @@ def embedder_of(
         from tgv_dagster.know.usem import UseEmbedder
 
         return UseEmbedder()
+    if space == E5_SMALL:
+        from tgv_dagster.know.e5 import E5Embedder
+
+        return E5Embedder()
     if endpoint is None:
         raise UnknownSpace(f"{space.space_id}: its model needs an endpoint; set TGV_EMBEDDING_URL")
     settings = EndpointSettings(
@@ -269,14 +289,60 @@ def lacking_documents(connection: Connection, embedder: Embedder) -> tuple[int, 
     return tuple(row[0] for row in rows if row[1] <= ceilings[row[2]])
 
 
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What was measured of a space: the verdict with its reason, and figures by name (0 to 1)."""
+
+    space_id: str
+    verdict: str
+    reason: str
+    figures: Mapping[str, float]
+
+
+_EVALUATED = "space.evaluated"
+
+
+def record_evaluation(database: Database, evaluation: Evaluation, *, by: str) -> str:
+    """Keep an evaluation as an event; returns the name by which a switch refers to it."""
+    with database.worker() as connection:
+        uid = record(
+            connection,
+            Event(
+                kind=_EVALUATED,
+                author=by,
+                object=f"space:{evaluation.space_id}",
+                reason=evaluation.reason,
+                payload={"verdict": evaluation.verdict, "figures": dict(evaluation.figures)},
+            ),
+        )
+    return str(uid)
+
+
+def latest_evaluation(connection: Connection, space: EmbeddingSpace) -> str | None:
+    """Name of the newest evaluation of a space."""
+    row = connection.execute(
+        "SELECT id FROM agent_events WHERE kind = %s AND object = %s ORDER BY id DESC LIMIT 1",
+        (_EVALUATED, f"space:{space.space_id}"),
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _require_evaluated(connection: Connection, space_id: str, evaluation: str) -> None:
+    row = connection.execute(
+        "SELECT 1 FROM agent_events WHERE kind = %s AND object = %s AND id::text = %s",
+        (_EVALUATED, f"space:{space_id}", evaluation.strip()),
+    ).fetchone()
+    if row is None:
+        raise NotEvaluated(f"{space_id} has no evaluation {evaluation.strip()[:40]!r}")
+
+
 def switch_space(database: Database, embedder: Embedder, *, by: str, evaluation: str) -> None:
     """Make the filled and evaluated space of an embedder the active one, at once for everybody.
 
-    `evaluation` names the measurement that speaks for it (EVAL-33). Raises UnknownSpace,
-    SpaceIncomplete, ValueError without an evaluation. Repeating a switch changes nothing.
+    `evaluation` names what `record_evaluation` kept of this space (EVAL-33); whether its verdict
+    is good enough is for the person to say who switches. Raises UnknownSpace, NotEvaluated,
+    SpaceIncomplete. Repeating a switch changes nothing.
     """
-    if not evaluation.strip():
-        raise ValueError("a space is evaluated before the switch; name the evaluation")
     space_id = embedder.space.space_id
     with database.worker() as connection:
         # Who writes vectors reads under this lock which space is active (`require_active`).
@@ -287,6 +353,7 @@ def switch_space(database: Database, embedder: Embedder, *, by: str, evaluation:
             raise UnknownSpace(f"{space_id} is not registered")
         if dict(rows)[space_id]:
             return
+        _require_evaluated(connection, space_id, evaluation)
         lacking = lacking_documents(connection, embedder)
         if lacking:
             raise SpaceIncomplete(f"{space_id}: {len(lacking)} documents are not in it yet")

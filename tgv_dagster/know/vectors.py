@@ -268,8 +268,10 @@ def search_vectors(
     Raises UnknownAxis; psycopg.errors.QueryCanceled after STATEMENT_MS.
     """
     method = sizes.method(space, scope, settings)
-    connection.execute(f"SET LOCAL statement_timeout = {STATEMENT_MS}".encode())
-    connection.execute("SET LOCAL jit = off")
+    connection.execute(
+        "SELECT set_config('statement_timeout', %s, true), set_config('jit', 'off', true)",
+        (str(STATEMENT_MS),),
+    )
     hits = nearest(
         connection,
         space,

@@ -120,20 +120,23 @@ class Database:
     def reading(self, scope: Scope) -> Iterator[Connection]:
         """One read-only transaction in which only rows of `scope` exist (CONF-06)."""
         with _pooled(self._reader) as connection, connection.transaction():
-            connection.execute("SET TRANSACTION READ ONLY")
-            connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
-            values = scope.session_settings()
+            walls = scope.session_settings()
+            settings = _READING | {key: walls[key] for key in SESSION_KEYS}
+            # One statement: each costs a small tenant's search as much as its comparison.
             connection.execute(
                 sql.SQL("SELECT {}").format(
                     sql.SQL(", ").join(
                         sql.SQL("set_config({}, {}, true)").format(
-                            sql.Literal(key), sql.Literal(values[key])
+                            sql.Literal(key), sql.Literal(value)
                         )
-                        for key in SESSION_KEYS
+                        for key, value in settings.items()
                     )
                 )
             )
             yield connection
+
+
+_READING = {"transaction_read_only": "on", "plan_cache_mode": "force_custom_plan"}
 
 
 def rows_as_dicts(connection: Connection) -> psycopg.Cursor[dict[str, Any]]:

@@ -1,7 +1,8 @@
 """A stock of near-duplicates: invoices and letters from few templates, one window each.
 
-Shared by the benchmarks of retrieval. Random or clustered vectors would hide what templates show:
-thousands of passages that differ in a name, a thing and a number. Same seed, same stock.
+Shared by the evaluation and the benchmarks of retrieval. Random or clustered vectors would hide
+what templates show: thousands of passages that differ in a name, a thing and a number. Same seed,
+same stock.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ _THINGS = (
     ("den Transport der Möbel", "le transport des meubles", "Möbeltransport"),
     ("Schrauben und Dübel", "des vis et des chevilles", "Schrauben"),
 )
+THING_NAMES = tuple(name for _, _, name in _THINGS)
 _FIRST = (
     "Nord", "Süd", "West", "Ost", "Hafen", "Berg", "Tal", "Wald", "See", "Stein", "Linden", "Ahorn",
     "Birken", "Falken", "Adler", "Möwen", "Sonnen", "Mond", "Sternen", "Brunnen",
@@ -60,7 +62,7 @@ _SECOND = (
     "stall", "feld", "bach", "ufer", "grund", "platz", "tor", "turm", "brücke", "weg",
 )  # fmt: skip
 _FORMS = ("GmbH", "SARL", "KG", "AG", "OHG", "e.K.")
-_TOWNS = (
+TOWNS = (
     "Hamburg", "Lyon", "Kiel", "Bremen", "Nantes", "Köln", "Metz", "Ulm", "Lille", "Mainz",
     "Trier", "Reims",
 )  # fmt: skip
@@ -94,7 +96,7 @@ def passages(count: int, *, seed: int = 1) -> list[Passage]:
         text = chance.choice(_TEMPLATES[language]).format(
             no=told,
             firm=firm,
-            town=chance.choice(_TOWNS),
+            town=chance.choice(TOWNS),
             day=chance.randint(1, 28),
             month=chance.randint(1, 12),
             thing_de=thing_de,
