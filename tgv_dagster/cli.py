@@ -6,6 +6,7 @@ import typer
 
 from tgv_dagster.console import (
     asking,
+    bank,
     cards,
     evaluating,
     mail,
@@ -29,6 +30,7 @@ app.command("search")(asking.ask)
 app.command("evaluate")(evaluating.evaluate)
 app.add_typer(people.parked_app, name="parked")
 app.add_typer(cards.cases_app, name="cases")
+app.add_typer(bank.bank_app, name="bank")
 app.add_typer(people.org_app, name="org")
 app.add_typer(mail.mail_app, name="mail")
 app.add_typer(tables.tables_app, name="tables")

@@ -223,6 +223,18 @@ def test_links_never_exceed_booking_or_document(
             link()
 
 
+def test_a_rejected_proposal_does_not_come_again(firm: Database) -> None:
+    invoice(firm, "25.00", "RE-4711")
+    bring(firm, camt(camt_statement([booking("2026-03-03", "-25.00", "Rechnung RE-4711")])))
+    with firm.worker() as connection:
+        matching.propose_links(connection)
+        link = number(connection, "SELECT id FROM txn_document_links")
+        kind = matching.Proposed.LINK
+        assert matching.decide(connection, kind, link, confirm=False, author="anna")
+        assert not matching.decide(connection, kind, link, confirm=True, author="anna")
+        assert matching.propose_links(connection) == 0
+
+
 # ------------------------------------------------------------------ transfers
 
 

@@ -20,6 +20,7 @@ from enum import StrEnum
 from psycopg.types.json import Jsonb
 
 from tgv_dagster.store.db import Connection, Database
+from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.organisation import SERVICE_LOGIN
 from tgv_dagster.store.pull import BatchReport
 from tgv_dagster.store.stages import Stage
@@ -161,9 +162,11 @@ def propose(
 def propose_links(connection: Connection) -> int:
     """Write the proposals that are due now; returns how many. Links that exist stay as they are."""
     rows = connection.execute(_PAIRS.encode()).fetchall()
+    no = _rejected(connection, Proposed.LINK)
     made = proposals(
         Pair(row[0], row[1], row[2], row[3], row[4], row[5], tuple(row[6]), row[7], row[8])
         for row in rows
+        if (row[0], row[1]) not in no
     )
     with connection.cursor() as cursor:
         cursor.executemany(
@@ -179,6 +182,55 @@ def propose_links(connection: Connection) -> int:
             ],
         )  # fmt: skip
     return len(made)
+
+
+class Proposed(StrEnum):
+    """What can be proposed."""
+
+    LINK = "link"
+    TRANSFER = "transfer"
+
+
+TABLE_OF = {Proposed.LINK: "txn_document_links", Proposed.TRANSFER: "txn_transfers"}
+
+
+def decide(
+    connection: Connection, kind: Proposed, number: int, *, confirm: bool, author: str
+) -> bool:
+    """A person confirms or rejects a proposal; False when it is not open (any more).
+
+    A rejected pair is remembered in the events and proposed by no later run.
+    """
+    table = TABLE_OF[kind]
+    change = "UPDATE {} SET state = 'confirmed', set_by = %s" if confirm else "DELETE FROM {}"
+    row = connection.execute(
+        f"{change.format(table)} WHERE id = %s AND state = 'proposed'"
+        f" RETURNING {_ENDS[kind]}".encode(),
+        (author, number) if confirm else (number,),
+    ).fetchone()
+    if row is None:
+        return False
+    record(
+        connection,
+        Event(
+            kind=f"bank.{kind}_{'confirmed' if confirm else 'rejected'}",
+            author=author,
+            object=f"{kind}:{row[0]}:{row[1]}",
+            reason="a person decided about a proposal",
+            is_human=True,
+        ),
+    )
+    return True
+
+
+_ENDS = {Proposed.LINK: "txn_id, document_id", Proposed.TRANSFER: "out_txn, in_txn"}
+
+
+def _rejected(connection: Connection, kind: Proposed) -> frozenset[tuple[int, int]]:
+    rows = connection.execute(
+        "SELECT object FROM agent_events WHERE kind = %s", (f"bank.{kind}_rejected",)
+    ).fetchall()
+    return frozenset((int(one), int(other)) for _, one, other in (r[0].split(":") for r in rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +305,8 @@ _HALVES = f"""
 def propose_transfers(connection: Connection) -> int:
     """Write the transfers that are due now as proposals; returns how many."""
     rows = connection.execute(_HALVES.encode()).fetchall()
-    pairs = transfers([Half(*row) for row in rows])
+    no = _rejected(connection, Proposed.TRANSFER)
+    pairs = [pair for pair in transfers([Half(*row) for row in rows]) if pair not in no]
     with connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO txn_transfers (out_txn, in_txn, state, evidence, set_by)"
