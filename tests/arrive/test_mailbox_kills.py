@@ -1,7 +1,8 @@
 """Kill -9 at any boundary of a poll against a real Dovecot: nothing lost, doubled or stamped.
 
 A warm process forks a worker that polls, enters and stamps; it kills itself at a boundary of the
-blob store, of a transaction, of the gate or of a step. The next walk completes.
+blob store, of a transaction, of the gate or of a step. The next walk completes. The worker reads
+texts in its own process: what a killed reader leaves behind is proved where readers are.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from dovecot import Dovecot, running_dovecot
@@ -16,8 +18,12 @@ from flow_walks import fork_walk
 from mail_walks import a_minute_later, enter, invoice_mail, mail, on_dovecot, poll_now, sql, stamp
 
 from tgv_dagster import flow, mailing
+from tgv_dagster.arrive.filetype import FileType
 from tgv_dagster.arrive.mailbox import poll
 from tgv_dagster.installation import Installation
+from tgv_dagster.understand import extraction
+from tgv_dagster.understand.extracted import Extraction, ExtractionSettings
+from tgv_dagster.understand.workers import ExtractionPool
 
 SHORT_KILLS = 20
 SOAK_KILLS = 1000
@@ -33,11 +39,22 @@ def server() -> Iterator[Dovecot]:
 @pytest.fixture
 def mailroom(installation: Installation, server: Dovecot) -> Installation:
     server.empty()
+    installation.extraction = OwnProcess(workers=1)
     return on_dovecot(installation, server)
+
+
+class OwnProcess(ExtractionPool):
+    """Reads in the process that asks, with the same readers: no process to start per walk."""
+
+    def extract(
+        self, source: Path, file_type: FileType, settings: ExtractionSettings | None = None
+    ) -> Extraction:
+        return extraction.extract(source, file_type, settings or self.settings)
 
 
 def walk(installation: Installation, boundary: Callable[[object], None]) -> None:
     """A poll with everything up to the stamp, every boundary told."""
+    installation.extraction = OwnProcess(workers=1)
     poll(replace(mailing.parts_of(installation), on_step=boundary))
     boundary("polled")
     enter(installation)
