@@ -28,6 +28,7 @@ from tgv_dagster.store.scope import Scope
 if TYPE_CHECKING:
     from tgv_dagster.know.embeddings import Embedder
     from tgv_dagster.know.words import WordIndex
+    from tgv_dagster.understand.chat_model import ChatModel
     from tgv_dagster.understand.workers import ExtractionPool
 
 logger = logging.getLogger(__name__)
@@ -103,9 +104,35 @@ class Installation:
             return None
         return Endpoint(
             base_url=settings.embedding_url,
-            allowed_hosts=tuple(h.strip() for h in settings.eu_hosts.split(",") if h.strip()),
+            allowed_hosts=host_list(settings.eu_hosts),
             api_key=settings.embedding_key,
             euro_per_million=settings.embedding_euro_per_million,
+        )
+
+    @cached_property
+    def chat_model(self) -> ChatModel | None:
+        """The chat model per role; None when no endpoint or no role is configured."""
+        from tgv_dagster.understand.chat_model import ChatModel, ChatSettings, ModelRole
+
+        settings = self.settings
+        named = {
+            ModelRole.TRIAGE: settings.model_triage,
+            ModelRole.SPECIALIST: settings.model_specialist,
+            ModelRole.SPECIALIST_STRONG: settings.model_specialist_strong,
+        }
+        models = {role: name for role, name in named.items() if name}
+        if settings.model_url is None or not models:
+            return None
+        return ChatModel(
+            ChatSettings(
+                base_url=settings.model_url,
+                models=models,
+                allowed_hosts=host_list(settings.eu_hosts),
+                api_key=settings.model_key,
+                timeout_seconds=settings.model_timeout_seconds,
+                euro_per_million_input=settings.model_euro_per_million_input,
+                euro_per_million_output=settings.model_euro_per_million_output,
+            )
         )
 
     @cached_property
