@@ -17,6 +17,7 @@ from pathlib import Path
 import yaml
 
 from tgv_dagster.audit.measures import (
+    bank,
     catalogue,
     code,
     controls,
@@ -374,6 +375,36 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
         "tgv_dagster.effect.seen_stamps.judge",
         mail.stamp_after_entry,
         severity=Severity.LOSS,
+    ),
+    _checkpoint(
+        "bank_balances",
+        Station.EFFECT,
+        "bank_transactions",
+        "tgv_dagster.bank.importing.import_bank_file",
+        bank.bank_balances,
+        severity=Severity.LOSS,
+    ),
+    _checkpoint(
+        "bank_coverage",
+        Station.EFFECT,
+        "bank_transactions",
+        "tgv_dagster.bank.chain.broken_chain",
+        bank.bank_coverage,
+        severity=Severity.NOTICE,
+    ),
+    _checkpoint(
+        "bank_duplicates",
+        Station.EFFECT,
+        "bank_transactions",
+        "tgv_dagster.bank.overlap.compare",
+        bank.bank_duplicates,
+    ),
+    _checkpoint(
+        "bank_links_in_bounds",
+        Station.EFFECT,
+        "bank_links",
+        "tgv_dagster.bank.matching.propose_links",
+        bank.bank_links_in_bounds,
     ),
     _checkpoint(
         "parked_ages",
