@@ -30,6 +30,7 @@ from tgv_dagster.console.common import (
     person_scope,
     scope_of,
 )
+from tgv_dagster.effect import dispatching
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.levels import Role
 
@@ -178,6 +179,20 @@ def retry_dispatch(login: str = AS_OPTION) -> None:
     with opened() as installation:
         _owner(installation, login)
         out.print(f"{mailing.retry_dispatch(installation)} dispatches are pending again.")
+
+
+@mail_app.command("dispatch-switch")
+def dispatch_switch(
+    state: str = typer.Argument(..., help="on or off"), login: str = AS_OPTION
+) -> None:
+    """Let finished documents be handed on, or hold them back until it is on again."""
+    if state not in ("on", "off"):
+        raise typer.BadParameter("Say on or off.")
+    with opened() as installation:
+        _owner(installation, login)
+        with installation.database.worker() as connection:
+            waiting = dispatching.set_switch(connection, on=state == "on", by=login)
+        out.print(f"Dispatch is {state}." + (f" {waiting} documents go on." if waiting else ""))
 
 
 @mail_app.command("switch")

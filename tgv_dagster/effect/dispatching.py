@@ -2,7 +2,8 @@
 
 Which followers a document kind has stands in `FOLLOWERS`; a follower's failure stays on the
 document with its text, is listed and can be retried without the mailbox (MAIL-33, MAIL-41). What
-would be counted twice is held before any follower sees it (DEDUP-02).
+would be counted twice is held before any follower sees it (DEDUP-02). With the switch off nothing
+is dispatched (MAIL-32): documents stay pending, and go on when it is on.
 """
 
 from __future__ import annotations
@@ -12,15 +13,62 @@ from collections.abc import Callable, Mapping
 from tgv_dagster.effect.duplicates import guard_effect
 from tgv_dagster.store import ledger
 from tgv_dagster.store.db import Connection, Database
+from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.ledger import Claim
+from tgv_dagster.store.organisation import SERVICE_LOGIN
 from tgv_dagster.store.pull import BatchReport, pull
-from tgv_dagster.store.stages import Stage
+from tgv_dagster.store.stages import LIVE, Stage
 
 Follower = Callable[[Connection, int], None]
 """Works on with one document in the given transaction; raises to report a failure."""
 
 FOLLOWERS: Mapping[str, Follower] = {}
 """Follower by document type; the table flow and the finance flow register theirs here."""
+
+
+SWITCH = "use_dispatch"
+"""Key in `system_config`; only the value `true` lets a follower work. The schema sets it once."""
+
+SWITCHED_OFF = "switched_off"
+"""Outcome of a document whose dispatch waits for the switch."""
+
+
+def is_switched_on(connection: Connection) -> bool:
+    """Whether the switch is exactly `true`; a missing key is off (MAIL-32)."""
+    row = connection.execute("SELECT value FROM system_config WHERE key = %s", (SWITCH,)).fetchone()
+    return row is not None and row[0] == "true"
+
+
+def set_switch(connection: Connection, *, on: bool, by: str) -> int:
+    """Turn dispatch on or off, as an event; how many waiting documents go on now."""
+    connection.execute(
+        "INSERT INTO system_config (key, value, set_by) VALUES (%s, %s, %s)"
+        " ON CONFLICT (key) DO UPDATE SET value = excluded.value, set_by = excluded.set_by,"
+        " set_at = now()",
+        (SWITCH, "true" if on else "false", by),
+    )
+    record(
+        connection,
+        Event(
+            kind="dispatch.switch",
+            author=by,
+            is_human=by != SERVICE_LOGIN,
+            object=f"system_config:{SWITCH}",
+            reason="dispatch switched on" if on else "dispatch switched off",
+        ),
+    )
+    return _enqueue_waiting(connection) if on else 0
+
+
+def _enqueue_waiting(connection: Connection) -> int:
+    """Make pending again what passed the stage while the switch was off."""
+    rows = connection.execute(
+        "SELECT d.id FROM documents d JOIN flow_ledger l ON l.subject_id = d.id"
+        " AND l.stage = %s AND l.generation = %s AND l.state = 'done'"
+        " WHERE d.dispatch_state = 'pending'",
+        (Stage.DISPATCH, LIVE),
+    ).fetchall()
+    return ledger.enqueue(connection, Stage.DISPATCH, [row[0] for row in rows], again=True)
 
 
 def dispatch_documents(
@@ -34,6 +82,9 @@ def dispatch_documents(
 
     def handle(claim: Claim) -> str:
         with database.worker() as connection:
+            if not is_switched_on(connection):
+                ledger.complete(connection, claim)
+                return SWITCHED_OFF
             row = connection.execute(
                 "SELECT doc_type FROM documents WHERE id = %s", (claim.subject_id,)
             ).fetchone()

@@ -9,12 +9,17 @@ from tgv_dagster.installation import Installation
 
 
 def dispatch_states(installation: Installation) -> Verdict:
-    """No dispatch failed, and none waits for more than a day without an open question."""
+    """No dispatch failed, and none waits for more than a day without an open question.
+
+    What waits because a person switched dispatch off is counted and breaks nothing (MAIL-32).
+    """
     found = counts_and_ids(
         installation,
         """
         SELECT d.id, CASE
             WHEN d.dispatch_state <> 'pending' THEN d.dispatch_state
+            WHEN NOT EXISTS (SELECT 1 FROM system_config s
+                WHERE s.key = 'use_dispatch' AND s.value = 'true') THEN 'pending_switched_off'
             WHEN d.updated_at > now() - interval '1 day' THEN 'pending'
             WHEN EXISTS (SELECT 1 FROM cases c WHERE c.document_id = d.id AND c.state = 'open')
                 THEN 'asked'
