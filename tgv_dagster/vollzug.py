@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tgv_dagster.clarify import conversation, deeds, execution
+from tgv_dagster.clarify import conversation, deeds, execution, rules_of_tenant
 from tgv_dagster.clarify.execution import CardOutcome, CardRow, Deed, Executor
 from tgv_dagster.installation import Installation
 from tgv_dagster.know import deeds as place
 from tgv_dagster.know.wording import follow_now
 from tgv_dagster.store.actions import FORMS, Action
 from tgv_dagster.store.scope import Scope
+from tgv_dagster.tables import deeds as table
 
 VOLLZUG_REGISTER: Mapping[Action, Deed] = {
     Action.ANSWER: deeds.ANSWER,
@@ -26,6 +27,10 @@ VOLLZUG_REGISTER: Mapping[Action, Deed] = {
     Action.FILE_UNDER: place.FILE_UNDER,
     Action.TRASH: place.TRASH,
     Action.RESTORE: place.RESTORE,
+    Action.CONFIRM_TABLE: table.CONFIRM_TABLE,
+    Action.READ_TABLE: table.READ_TABLE,
+    Action.APPROVE_RULE: rules_of_tenant.APPROVE_RULE,
+    Action.SWITCH_RULE_OFF: rules_of_tenant.SWITCH_RULE_OFF,
 }
 
 
@@ -80,6 +85,11 @@ def _followed(installation: Installation, outcome: CardOutcome) -> CardOutcome:
     if not outcome.repeated and outcome.card.document_id is not None:
         follow_now(installation.database, installation.words, [outcome.card.document_id])
     return outcome
+
+
+def switch_rule_off(installation: Installation, scope: Scope, rule_id: int) -> CardOutcome:
+    """Switch a learned rule off; raises what `rules_of_tenant.switch_off` raises."""
+    return rules_of_tenant.switch_off(executor_of(installation), scope, rule_id)
 
 
 def form_of(action: Action) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from tgv_dagster.clarify import learning
+from tgv_dagster.clarify import condensing, learning
 from tgv_dagster.clarify.answer_values import fault_of
 from tgv_dagster.clarify.cases import CaseClosed, NotAnswerable, hold
 from tgv_dagster.clarify.talk import say
@@ -89,6 +89,9 @@ def give(connection: Connection, scope: Scope, answer: Answer) -> tuple[str, ...
     """
     document_id = answer.document_id
     points = _open_points(connection, answer)
+    held = connection.execute(
+        "SELECT mandant_id FROM documents WHERE id = %s", (document_id,)
+    ).fetchone()
     before = effective_values(connection, document_id)
     for field, value in answer.values.items():
         set_human_value(
@@ -114,6 +117,8 @@ def give(connection: Connection, scope: Scope, answer: Answer) -> tuple[str, ...
             card_id=answer.card_id,
         ),
     )
+    if held is not None and held[0] is not None:
+        condensing.propose_rules(connection, mandant_id=held[0], fields=answer.values)
     return still_open
 
 

@@ -7,7 +7,7 @@ questions. Which specialist is responsible stands in the registry (TRI-15).
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 
 from psycopg.types.json import Jsonb
@@ -19,11 +19,11 @@ from tgv_dagster.deepen.specialists import SpecialistInput, SpecialistResult, sp
 from tgv_dagster.store import ledger
 from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.ledger import Claim
-from tgv_dagster.store.organisation import SERVICE_LOGIN
 from tgv_dagster.store.pull import BatchReport, Unworkable, pull
 from tgv_dagster.store.stages import STAGES, Stage
+from tgv_dagster.understand import learned, rules
+from tgv_dagster.understand.asking import open_points_case
 from tgv_dagster.understand.doctypes import DocType
-from tgv_dagster.understand.entering import open_points_case
 from tgv_dagster.understand.evidence import Field, Finding, Origin
 from tgv_dagster.understand.extracting import stored_extraction
 from tgv_dagster.understand.values import (
@@ -73,30 +73,54 @@ def _deepen(connection: Connection, document_id: int) -> SpecialistResult:
     if extraction is None:
         raise Unworkable("the text of this document is missing; extract it again")
     stated = effective_values(connection, document_id, without=WRITER)
+    taught = learned.outranked(
+        [_finding(value) for value in stated.values()], _taught(connection, document_id)
+    )
     doc_type = DocType(row[2]) if row[2] in set(DocType) else DocType.UNKNOWN
     result = specialise(
         SpecialistInput(
             doc_type=doc_type,
             pages=tuple(unicodedata.normalize("NFC", page.text) for page in extraction.pages),
-            findings=tuple(_finding(value) for value in stated.values()),
+            findings=(*_unless(stated, taught), *taught),
             asked=_asked(connection, document_id),
             language=row[3],
             as_of=_today(),
             source=f"#{document_id}",
         )
     )
-    write_values(
-        connection, document_id, result.findings, set_by=WRITER, version=SPECIALIST_VERSION
+    gone = write_values(
+        connection,
+        document_id,
+        (*result.findings, *taught),
+        set_by=WRITER,
+        version=SPECIALIST_VERSION,
     )
-    show_on_document(connection, document_id)
+    show_on_document(connection, document_id, taken_back=gone)
     connection.execute(
         "UPDATE documents SET skill_plan = %s, flow_stage = 'file' WHERE id = %s",
         (Jsonb(list(registry.load().skill_plan(doc_type))), document_id),
     )
     if result.specialist == CONTRACT:
         _write_contract(connection, document_id, result)
-    open_points_case(connection, document_id, result.open_points, author=SERVICE_LOGIN)
+    open_points_case(
+        connection,
+        document_id,
+        learned.answered(result.open_points, taught),
+        step=Stage.DEEPEN,
+    )
     return result
+
+
+def _taught(connection: Connection, document_id: int) -> tuple[Finding, ...]:
+    """What learned rules know about the document as it is understood by now (LEARN-03)."""
+    row = connection.execute(
+        "SELECT mandant_id, entity, cues, doc_type FROM documents WHERE id = %s", (document_id,)
+    ).fetchone()
+    if row is None or row[2] is None:
+        return ()
+    cues = row[2] | ({} if row[3] is None else {"doc_type": row[3]})
+    item = learned.item_of(cues, mandant_id=row[0], entity=row[1])
+    return learned.values_of(rules.decide(learned.load_learned(connection), item))
 
 
 def _today() -> date:
@@ -114,13 +138,19 @@ def _finding(value: StoredValue) -> Finding:
     )
 
 
+def _unless(stated: Mapping[Field, StoredValue], taught: Sequence[Finding]) -> tuple[Finding, ...]:
+    known = {finding.field for finding in taught}
+    return tuple(_finding(value) for field, value in stated.items() if field not in known)
+
+
 def _asked(connection: Connection, document_id: int) -> frozenset[Field]:
-    rows = connection.execute(
+    """Fields that another step asks about already; this step's own case follows what it asks."""
+    found = connection.execute(
         "SELECT DISTINCT p ->> 'field' FROM cases, jsonb_array_elements(open_points) p"
-        " WHERE document_id = %s AND state = 'open'",
-        (document_id,),
+        " WHERE document_id = %s AND state = 'open' AND evidence ->> 'step' IS DISTINCT FROM %s",
+        (document_id, Stage.DEEPEN),
     ).fetchall()
-    return frozenset(Field(row[0]) for row in rows if row[0] in set(Field))
+    return frozenset(Field(row[0]) for row in found if row[0] in set(Field))
 
 
 def _write_contract(connection: Connection, document_id: int, result: SpecialistResult) -> None:

@@ -8,7 +8,7 @@ MAIL-31). What triage decides stands in `understand.triage`; nothing here judges
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from psycopg.types.json import Jsonb
@@ -24,14 +24,13 @@ from tgv_dagster.store.blobs import (
     StoreUnreachable,
     Unreachable,
 )
-from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, open_case
 from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.ledger import Claim
 from tgv_dagster.store.organisation import SERVICE_LOGIN
 from tgv_dagster.store.pull import BatchReport, HeldByGate, NotNow, Unworkable, pull
 from tgv_dagster.store.stages import Stage
-from tgv_dagster.understand.evidence import OpenPoint
+from tgv_dagster.understand.asking import open_points_case
 from tgv_dagster.understand.extracted import Extraction
 from tgv_dagster.understand.extracting import (
     RAW_FIRST,
@@ -39,6 +38,7 @@ from tgv_dagster.understand.extracting import (
     load_arrived,
     stored_extraction,
 )
+from tgv_dagster.understand.learned import cues_of
 from tgv_dagster.understand.triaging import TRIAGE_VERSION, Decision, decide
 from tgv_dagster.understand.values import show_on_document, write_values
 
@@ -142,7 +142,7 @@ def _enter(
             connection,
             number.document_id,
             decision.triage.open_points,
-            author=SERVICE_LOGIN,
+            step=Stage.TRIAGE,
         )
     return str(ArrivalOutcome.ENTERED)
 
@@ -263,15 +263,16 @@ def _write_document(
             storage_bucket, raw_key, part_role, file_class, file_name, media_type, title,
             date_received, parent_message_id, message_id, in_reply_to, mail_from, mail_to,
             mail_subject, intake_text, intent_text, legacy_number, legacy_url, is_test,
-            skill_plan, visible_from)
+            skill_plan, visible_from, cues)
         VALUES (%(id)s, %(mandant_id)s, %(entity)s, %(entity_quelle)s, %(sha256)s,
             (SELECT id FROM raw_items WHERE bucket = %(bucket)s AND sha256 = %(sha256)s),
             %(bucket)s, %(key)s, %(part_role)s, %(file_class)s, %(file_name)s, %(media_type)s,
             %(title)s, %(received_at)s, %(parent_message_id)s, %(message_id)s, %(in_reply_to)s,
             %(mail_from)s, %(mail_to)s, %(mail_subject)s, %(intake_text)s, %(intent_text)s,
-            %(legacy_number)s, %(legacy_url)s, %(is_test)s, %(skill_plan)s, NULL)
+            %(legacy_number)s, %(legacy_url)s, %(is_test)s, %(skill_plan)s, NULL, %(cues)s)
         ON CONFLICT (id) DO UPDATE SET entity = excluded.entity,
             entity_quelle = excluded.entity_quelle, title = excluded.title,
+            cues = excluded.cues,
             state = CASE WHEN documents.state = 'held' THEN 'active' ELSE documents.state END,
             updated_at = now()
         """,
@@ -301,16 +302,17 @@ def _write_document(
             "legacy_url": origin.legacy_url,
             "is_test": arrived.is_test,
             "skill_plan": Jsonb([]),
+            "cues": None if decision.triage.cues is None else Jsonb(cues_of(decision.triage.cues)),
         },
     )
-    write_values(
+    gone = write_values(
         connection,
         document_id,
         decision.triage.findings,
         set_by="triage",
         version=TRIAGE_VERSION,
     )
-    show_on_document(connection, document_id)
+    show_on_document(connection, document_id, taken_back=gone)
     _write_mentions(connection, document_id, decision)
 
 
@@ -343,58 +345,3 @@ def _finish_arrival(
         (document_id, arrived.arrival_id),
     )
     ledger.complete(connection, claim)
-
-
-def open_points_case(
-    connection: Connection, document_id: int, points: Sequence[OpenPoint], *, author: str
-) -> None:
-    """One case per document with the list of what is still open (CLAR-04); none when nothing is.
-
-    A field that a person has decided is not asked again.
-    """
-    decided = {
-        row[0]
-        for row in connection.execute(
-            "SELECT field FROM document_values WHERE document_id = %s AND origin = 'human'"
-            " AND active",
-            (document_id,),
-        )
-    }
-    open_points = [p for p in points if p.field not in decided]
-    if not open_points:
-        return
-    facts = connection.execute(
-        "SELECT mandant_id, entity, confidentiality_level, is_test FROM documents WHERE id = %s",
-        (document_id,),
-    ).fetchone()
-    assert facts is not None
-    first = open_points[0]
-    open_case(
-        connection,
-        NewCase(
-            kind=_CASE_OF.get(str(first.kind), CaseKind.UNKNOWN),
-            subject_kind=SubjectKind.DOCUMENT,
-            subject_key=str(document_id),
-            reason=", ".join(sorted({f"{p.field} {p.kind}" for p in open_points})),
-            author=author,
-            mandant_id=facts[0],
-            entity=facts[1],
-            document_id=document_id,
-            confidentiality_level=facts[2],
-            choices=tuple({"field": p.field, "values": list(p.choices)} for p in open_points),
-            open_points=tuple(
-                {"field": p.field, "kind": p.kind, "reason": printable(p.reason)[:300]}
-                for p in open_points
-            ),
-            is_test=facts[3],
-        ),
-    )
-
-
-_CASE_OF = {
-    "unknown": CaseKind.UNKNOWN,
-    "missing": CaseKind.UNKNOWN,
-    "conflict": CaseKind.CONFLICT,
-    "low_confidence": CaseKind.LOW_CONFIDENCE,
-    "sensitive": CaseKind.SENSITIVE,
-}

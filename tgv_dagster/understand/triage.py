@@ -9,7 +9,8 @@ document means, and who is responsible next, is decided by the specialists of th
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from functools import partial
@@ -24,6 +25,7 @@ from tgv_dagster.understand import (
     entity,
     identifiers,
     language,
+    learned,
     parties,
     rules,
     totals,
@@ -143,7 +145,8 @@ class TriageResult:
     """The statements about a document and the questions that remain (TRI-10).
 
     `doc_type` is UNKNOWN and `entity_slug` None where nothing is sure enough. `matched_rules`
-    names every rule that took part.
+    names every rule that took part. A learned value stands before the machine's in `findings`.
+    `cues` is what learned rules could look at.
     """
 
     outcome: Outcome
@@ -161,9 +164,10 @@ class TriageResult:
     mentions: tuple[PartyMention, ...] = ()
     blocked_by: str | None = None
     matched_rules: tuple[str, ...] = ()
+    cues: RuleItem | None = None
 
     def finding(self, name: Field) -> Finding | None:
-        """The finding of a field, None when it is not stated."""
+        """The strongest finding of a field, None when it is not stated."""
         return next((found for found in self.findings if found.field is name), None)
 
 
@@ -184,9 +188,8 @@ def triage(item: TriageInput) -> TriageResult:
     ]
     findings = [finding for draft in drafts for finding in draft[0]]
     points = [point for draft in drafts for point in draft[1]]
-    learned = rules.decide(item.learned, _learned_item(read))
-    findings = _with_learned(findings, learned)
-    return _result(read, findings, points, learned)
+    taught = learned.outranked(findings, learned.values_of(read.taught))
+    return _result(read, [*taught, *findings], learned.answered(points, taught))
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -207,11 +210,14 @@ class _Reading:
     layout: Layout
     matches: tuple[EntityMatch, ...]
     kind: TypeVerdict
+    own_type: DocType
     doc_type: DocType
     intent: Intent
     content: ContentVerdict
     entity: EntityVerdict
     companies: tuple[CompanyName, ...]
+    cues: RuleItem
+    taught: RoutingDecision
 
     @classmethod
     def of(cls, item: TriageInput, routing: RoutingDecision) -> _Reading:
@@ -226,25 +232,27 @@ class _Reading:
         layout = Layout(text)
         matches = vocabulary.find_matches(known, text, found)
         kind = _kind(item, text, found, read_totals)
-        doc_type = kind.doc_type
+        own_type = kind.doc_type
         if kind.confidence < item.thresholds.doc_type.value:
-            doc_type = DocType.UNKNOWN
+            own_type = DocType.UNKNOWN
         content = _content(item, known, layout, matches, kind.doc_type)
         intent = entity.read_intent(known, item.intent_text)
-        settled = entity.settle(
-            content,
-            vocabulary=known,
-            assigned=routing.assigned(Field.ENTITY),
-            intent=_with_entity_of_project(known, intent),
-            hint=item.hint,
-            thresholds=item.thresholds.for_entity(),
-        )
         companies = parties.company_names(
             layout,
             tuple(match.span for match in matches if not match.embedded),
             found,
             _sender_domain(item),
         )
+        settled = entity.settle(
+            content,
+            vocabulary=known,
+            assigned=routing.assigned(Field.ENTITY) or _taught_entity(item, kind, companies),
+            intent=_with_entity_of_project(known, intent),
+            hint=item.hint,
+            thresholds=item.thresholds.for_entity(),
+        )
+        cues = _learned_item(item, known, settled.slug, kind, companies, text)
+        taught = rules.decide(item.learned, cues)
         return cls(
             item=item,
             vocabulary=known,
@@ -257,11 +265,14 @@ class _Reading:
             layout=layout,
             matches=matches,
             kind=kind,
-            doc_type=doc_type,
+            own_type=own_type,
+            doc_type=_taught_type(taught) or own_type,
             intent=intent,
             content=content,
             entity=settled,
             companies=companies,
+            cues=cues,
+            taught=taught,
         )
 
     def span(self, offsets: amounts.Offsets | None) -> Span | None:
@@ -354,13 +365,13 @@ def _state_type(read: _Reading) -> choosing.Stated:
     kind = read.kind
     found = Finding(
         Field.DOC_TYPE,
-        read.doc_type.value,
+        read.own_type.value,
         Origin.MACHINE,
         kind.confidence,
         read.span(kind.span),
         kind.rule_id,
     )
-    if read.doc_type is not DocType.UNKNOWN:
+    if read.own_type is not DocType.UNKNOWN:
         return (found,), ()
     choices = tuple(
         dict.fromkeys(
@@ -620,59 +631,62 @@ def _rule_item(item: TriageInput) -> RuleItem:
     )
 
 
-def _learned_item(read: _Reading) -> RuleItem:
-    """What learned rules may look at: the decided entity bounds their scope (TRI-11)."""
-    entry = read.vocabulary.entity(read.entity.slug) if read.entity.slug else None
-    provider = read.companies[0].name if read.companies else ""
-    if read.item.einvoice is not None and read.item.einvoice.seller.name:
-        provider = read.item.einvoice.seller.name
-    return RuleItem(
-        gate=read.item.gate,
-        sender=read.item.mail.sender,
-        subject=read.item.mail.subject,
-        headers=read.item.mail.headers,
-        file_name=read.item.file_name,
-        folder=read.item.folder,
-        media_type=read.item.media_type,
-        mandant_id=entry.mandant_id if entry is not None else None,
-        entity_slug=entry.slug if entry is not None else None,
-        doc_type=read.kind.doc_type.value,
-        provider=provider,
-        text=read.pages.text,
+def _learned_item(
+    item: TriageInput,
+    known: Vocabulary,
+    slug: str | None,
+    kind: TypeVerdict,
+    companies: tuple[CompanyName, ...],
+    text: str,
+) -> RuleItem:
+    """What learned rules may look at: the decided entity bounds their scope (TRI-11).
+
+    While no entity is decided, the tenant of the gate does.
+    """
+    entry = known.entity(slug) if slug else None
+    return replace(
+        _rule_item(item),
+        mandant_id=entry.mandant_id if entry is not None else item.mandant_id,
+        entity_slug=slug,
+        doc_type=kind.doc_type.value,
+        provider=_read_provider(item, companies),
+        text=text,
     )
 
 
-_LEARNED = 0.9
-_NOT_LEARNABLE = frozenset({Field.ENTITY, Field.CONFIDENTIALITY_LEVEL})
+def _taught_type(taught: RoutingDecision) -> DocType | None:
+    """The kind a learned rule knows; later steps read the paper as that kind."""
+    found = taught.assigned(Field.DOC_TYPE)
+    return DocType(found[1]) if found is not None and found[1] in set(DocType) else None
 
 
-def _with_learned(findings: list[Finding], learned: RoutingDecision) -> list[Finding]:
-    """Learned values replace machine values and never the entity or the level."""
-    taught = {
-        assignment.field: (rule_id, assignment.value)
-        for rule_id, assignment in learned.assignments
-        if assignment.field not in _NOT_LEARNABLE
-    }
-    kept = [
-        finding
-        for finding in findings
-        if finding.field not in taught or finding.origin is not Origin.MACHINE
-    ]
-    stated = {finding.field for finding in kept}
-    for name, (rule_id, value) in taught.items():
-        if name not in stated:
-            note = "learned rule"
-            kept.append(Finding(name, value, Origin.RULE, _LEARNED, None, rule_id, note))
-    return kept
+def _read_provider(item: TriageInput, companies: tuple[CompanyName, ...]) -> str:
+    if item.einvoice is not None and item.einvoice.seller.name:
+        return item.einvoice.seller.name
+    return companies[0].name if companies else ""
+
+
+def _taught_entity(
+    item: TriageInput, kind: TypeVerdict, companies: tuple[CompanyName, ...]
+) -> tuple[str, str] | None:
+    """The entity a learned rule names for papers of this sender, within the tenant of the gate."""
+    if item.mandant_id is None:
+        return None
+    cues = replace(
+        _rule_item(item),
+        doc_type=kind.doc_type.value,
+        provider=_read_provider(item, companies),
+    )
+    return rules.decide(item.learned, cues).assigned(Field.ENTITY)
 
 
 def _result(
-    read: _Reading, findings: list[Finding], points: list[OpenPoint], learned: RoutingDecision
+    read: _Reading, findings: Sequence[Finding], points: Sequence[OpenPoint]
 ) -> TriageResult:
-    by_field = {finding.field: finding for finding in findings}
-    taught = {assignment.field for _, assignment in learned.assignments} - _NOT_LEARNABLE
+    by_field = {finding.field: finding for finding in reversed(findings)}
     entry = read.vocabulary.entity(read.entity.slug) if read.entity.slug else None
     direction = _text(by_field.get(Field.DIRECTION))
+    by_rule = (read.entity.rule_id,) if read.entity.rule_id.startswith(learned.PREFIX) else ()
     return TriageResult(
         outcome=Outcome.TRIAGED,
         doc_type=DocType(_text(by_field.get(Field.DOC_TYPE)) or DocType.UNKNOWN),
@@ -685,9 +699,10 @@ def _result(
         language=_text(by_field.get(Field.LANGUAGE)),
         confidentiality_level=Level(_text(by_field[Field.CONFIDENTIALITY_LEVEL]) or Level.STRICT),
         findings=tuple(findings),
-        open_points=tuple(point for point in points if point.field not in taught),
+        open_points=tuple(points),
         mentions=_mentions(read),
-        matched_rules=(*read.routing.matched, *learned.matched),
+        matched_rules=tuple(dict.fromkeys((*read.routing.matched, *by_rule, *read.taught.matched))),
+        cues=read.cues,
     )
 
 

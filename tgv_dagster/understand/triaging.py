@@ -18,6 +18,7 @@ from tgv_dagster.understand.entity import EntityHint, HintSource
 from tgv_dagster.understand.evidence import Field
 from tgv_dagster.understand.extracted import Extraction
 from tgv_dagster.understand.extracting import ArrivedBytes
+from tgv_dagster.understand.learned import load_learned
 from tgv_dagster.understand.rules import Action, Assignment, Rule, parse_conditions
 from tgv_dagster.understand.triage import MailFacts, TriageInput, TriageResult, triage
 from tgv_dagster.understand.vocabulary import EntityEntry, ProjectEntry, Vocabulary
@@ -79,6 +80,7 @@ def decide(connection: Connection, arrived: ArrivedBytes, extraction: Extraction
             hint=_hint(connection, arrived),
             mandant_id=own,
             rules=load_rules(connection),
+            learned=load_learned(connection),
         )
     )
     mandant_id = result.mandant_id if result.mandant_id is not None else own

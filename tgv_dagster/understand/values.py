@@ -7,7 +7,7 @@ Human values outrank rules, rules outrank machine values, and a human value surv
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -88,21 +88,22 @@ def from_text(field: Field, text: str | None) -> FindingValue | None:
 def write_values(
     connection: Connection,
     document_id: int,
-    findings: Iterable[Finding],
+    findings: Sequence[Finding],
     *,
     set_by: str,
     version: str,
     generation: int = LIVE,
-) -> None:
+) -> tuple[Field, ...]:
     """Replace what the step `set_by` wrote before; human values are never touched.
 
-    In another generation than the daily one the values are written beside, inactive.
+    Returns the fields that the step stated before and states no more. In another generation than
+    the daily one the values are written beside, inactive.
     """
-    connection.execute(
+    before = connection.execute(
         "DELETE FROM document_values WHERE document_id = %s AND generation = %s AND set_by = %s"
-        " AND origin <> 'human'",
+        " AND origin <> 'human' RETURNING field",
         (document_id, generation, set_by),
-    )
+    ).fetchall()
     with connection.cursor() as cursor:
         cursor.executemany(
             """
@@ -128,6 +129,8 @@ def write_values(
                 for f in findings
             ],
         )
+    stated = {str(f.field) for f in findings}
+    return tuple(sorted({Field(row[0]) for row in before if row[0] not in stated}))
 
 
 def set_human_value(
@@ -209,7 +212,7 @@ def effective_values(
 
 
 def show_on_document(
-    connection: Connection, document_id: int, *, taken_back: Iterable[Field] = ()
+    connection: Connection, document_id: int, *, taken_back: Collection[Field] = ()
 ) -> None:
     """Copy the effective values into the columns of `documents` (one statement).
 
