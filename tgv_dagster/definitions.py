@@ -18,6 +18,7 @@ from assets import (
     clarify,
     deepen,
     effect,
+    evaluation,
     file,
     jobs,
     know,
@@ -62,13 +63,14 @@ def build_definitions(overrides: Overrides | None = None) -> dg.Definitions:
     intake, daily_flow = jobs.flow_jobs([step.name for step in steps], SHOWN)
     audit_job = jobs.audit_job(notices)
     return dg.Definitions(
-        assets=[*flow_assets, *rebuild.ASSETS],
+        assets=[*flow_assets, *rebuild.ASSETS, *evaluation.ASSETS],
         asset_checks=[*factory.gate_checks(names), *notices],
         jobs=[
             intake,
             daily_flow,
             audit_job,
             *rebuild.JOBS,
+            *evaluation.JOBS,
             *mail_jobs.JOBS,
             jobs.switch_generation,
             jobs.housekeeping,

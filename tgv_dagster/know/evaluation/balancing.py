@@ -127,14 +127,15 @@ def compare(stock: Stock, asked: list[Asked], distractors: int) -> Balancing:
 def emptiness(stock: Stock, asked: list[Asked], study: Study) -> Emptiness:
     """The floor that keeps RECALL of the questions in the own or another language.
 
-    Real questions count with the score of their document; one that is not among the nearest counts
-    with its best hit, which is what a floor would cut. Identified questions differ from nonsense by
-    their words and are left to the word way.
+    A real question counts with the score of its document. One whose document is not among the
+    nearest is lost by rank, with any floor or none, and does not count. Identified questions differ
+    from nonsense by their words and are left to the word way.
     """
     real = [
-        _score(ways_of(stock, question.text, question.shelf), stock, question.key)
+        score
         for question in asked
         if question.kind != "identifiers"
+        for score in _scores(ways_of(stock, question.text, question.shelf), stock, question.key)
     ]
     nonsense = [ways_of(stock, text) for text in study.nonsense]
     best_nonsense = [_best(ways) for ways in nonsense]
@@ -154,9 +155,9 @@ def emptiness(stock: Stock, asked: list[Asked], study: Study) -> Emptiness:
     )
 
 
-def _score(ways: Ways, stock: Stock, key: str) -> float:
-    own = [hit.score for hit in ways.vector if stock.keys[hit.document_id] == key]
-    return own[0] if own else _best(ways)
+def _scores(ways: Ways, stock: Stock, key: str) -> list[float]:
+    """The score of the document of a question, nothing when it was not found."""
+    return [hit.score for hit in ways.vector if stock.keys[hit.document_id] == key][:1]
 
 
 def _best(ways: Ways) -> float:
