@@ -1,0 +1,234 @@
+"""Bank bookings that come as a table: rows the recogniser of tables has typed become the frame.
+
+Here: sign columns, debit and credit, several accounts in one table, the running balance as proof in
+both directions of sorting. Not here: dialects, columns and readings (the recogniser owns them), and
+what is new (`importing`). The entity never comes from the table (FIN-07).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from itertools import pairwise
+
+from tgv_dagster.bank.frame import (
+    AccountRef,
+    Balance,
+    BankFile,
+    Format,
+    Identity,
+    IdentityKind,
+    Kind,
+    Line,
+    Place,
+    References,
+    Refusal,
+    Statement,
+    Status,
+)
+from tgv_dagster.understand import identifiers
+from tgv_dagster.understand.identifiers import IdentifierKind
+
+VERSION = "table-1"
+
+_OUT = {"s", "soll", "d", "dr", "debit", "dbit", "débit", "lastschrift", "out", "-"}
+_IN = {"h", "haben", "c", "cr", "credit", "crdt", "crédit", "gutschrift", "in", "+"}
+_PENDING = {"pending", "vorgemerkt", "vormerkung", "en attente", "en cours", "reserviert"}
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One typed row with its raw text. `amount` carries its own sign unless `sign` tells it;
+    `debit` and `credit` are sizes in two columns."""
+
+    first_line: int
+    last_line: int
+    raw: str
+    booking_date: date | None
+    value_date: date | None = None
+    amount: Decimal | None = None
+    debit: Decimal | None = None
+    credit: Decimal | None = None
+    sign: str | None = None
+    currency: str | None = None
+    purpose: str = ""
+    counterparty_name: str | None = None
+    counterparty_iban: str | None = None
+    account: str | None = None
+    balance: Decimal | None = None
+    status: str | None = None
+    bank_reference: str | None = None
+
+
+def table_file(
+    rows: Sequence[TableRow],
+    *,
+    variant: str,
+    account: AccountRef | None = None,
+    currency: str | None = None,
+) -> BankFile:
+    """The rows as a bank file; a row that is no booking is refused, never dropped.
+
+    `account` and `currency` hold where the rows name none: from the preamble, or from a person.
+    """
+    lines: dict[str, list[tuple[Line, TableRow]]] = {}
+    owners: dict[str, AccountRef] = {}
+    refusals: list[Refusal] = []
+    for number, row in enumerate(rows):
+        owner = _owner(row, account)
+        place = Place(row.first_line, row.last_line)
+        try:
+            line = _line(number, row, currency, place)
+        except _Unreadable as error:
+            refusals.append(Refusal(number, str(error), row.raw, place))
+            continue
+        key = owner.key or ""
+        owners.setdefault(key, owner)
+        lines.setdefault(key, []).append((line, row))
+    return BankFile(
+        format=Format.TABLE,
+        variant=variant,
+        parser_version=VERSION,
+        entries=len(rows),
+        statements=tuple(_statement(owners[key], found) for key, found in lines.items()),
+        refusals=tuple(refusals),
+    )
+
+
+def account_named(text: str) -> AccountRef | None:
+    """The one IBAN that a preamble or a file name states; None when there is none or several."""
+    found = {
+        identifier.value.upper()
+        for identifier in identifiers.find(text)
+        if identifier.kind is IdentifierKind.IBAN
+    }
+    return AccountRef(found.pop(), None) if len(found) == 1 else None
+
+
+class _Unreadable(Exception):
+    """This row is no booking."""
+
+
+def _owner(row: TableRow, account: AccountRef | None) -> AccountRef:
+    named = "".join((row.account or "").split()).upper()
+    if not named:
+        return account or AccountRef(None, None)
+    if re.fullmatch(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", named):
+        return AccountRef(named, None)
+    # A number of its own says less than the IBAN above the table that ends with it.
+    if account is not None and account.iban and account.iban.endswith(named.zfill(10)[-10:]):
+        return account
+    return AccountRef(None, named)
+
+
+def _line(number: int, row: TableRow, currency: str | None, place: Place) -> Line:
+    day = row.booking_date or row.value_date
+    if day is None:
+        raise _Unreadable("it has no day")
+    unit = (row.currency or currency or "").strip().upper()
+    if not re.fullmatch(r"[A-Z]{3}", unit):
+        raise _Unreadable("it names no currency")
+    amount = _amount(row)
+    if amount != round(amount, 2):
+        raise _Unreadable("its amount has more than two decimals")
+    iban = "".join((row.counterparty_iban or "").split()).upper()
+    return Line(
+        entry=number,
+        part=0,
+        booking_date=day,
+        value_date=row.value_date,
+        amount=amount.quantize(Decimal("0.01")),
+        currency=unit,
+        purpose=" ".join(row.purpose.split()),
+        counterparty_name=row.counterparty_name,
+        counterparty_iban=iban or None,
+        references=References(bank=row.bank_reference),
+        status=Status.PENDING if (row.status or "").strip().lower() in _PENDING else Status.BOOKED,
+        reversal=False,
+        identity=_identity(row),
+        raw=row.raw,
+        place=place,
+        notes=() if row.booking_date else ("the value day stands for the missing booking day",),
+    )
+
+
+def _identity(row: TableRow) -> Identity:
+    """Texts of the row, not its layout: a bank that adds a column does not book again."""
+    reference = (row.bank_reference or "").strip()
+    if len(reference) > 5:
+        return Identity(IdentityKind.BANK_ID, reference)
+    told = (row.purpose, row.counterparty_name or "", row.counterparty_iban or "")
+    return Identity(IdentityKind.CONTENT, "|".join(told))
+
+
+def _amount(row: TableRow) -> Decimal:
+    if row.amount is None:
+        sides = [abs(value) for value in (row.debit, row.credit) if value]
+        if len(sides) > 1:
+            raise _Unreadable("it has both a debit and a credit")
+        if row.debit is None and row.credit is None:
+            raise _Unreadable("it has no amount")
+        return abs(row.credit or Decimal(0)) - abs(row.debit or Decimal(0))
+    if row.sign is None or not row.sign.strip():
+        return row.amount
+    word = row.sign.strip().lower()
+    if word in _OUT:
+        return -abs(row.amount)
+    if word in _IN:
+        return abs(row.amount)
+    raise _Unreadable("its sign column says neither in nor out")
+
+
+def _statement(account: AccountRef, found: list[tuple[Line, TableRow]]) -> Statement:
+    booked = [(line, row) for line, row in found if line.status is Status.BOOKED]
+    days = [line.booking_date for line, _ in found]
+    opening, closing, order, fault = _balances(booked)
+    pending = [line for line, _ in found if line.status is Status.PENDING]
+    return Statement(
+        kind=Kind.STATEMENT,
+        account=account,
+        number=None,
+        opening=opening,
+        closing=closing,
+        lines=(*(line for line, _ in order), *pending),
+        first_day=min(days),
+        last_day=max(days),
+        faults=(fault,) if fault else (),
+    )
+
+
+_Rows = list[tuple[Line, TableRow]]
+
+
+def _balances(booked: _Rows) -> tuple[Balance | None, Balance | None, _Rows, str | None]:
+    """Opening and closing out of a running balance, with the rows oldest first.
+
+    A balance in every row has to follow from row to row in one of the two directions; this finds
+    wrong decimals, lost rows and turned signs better than anything else.
+    """
+    oldest_first = booked if not booked or booked[0][0].booking_date <= booked[-1][0].booking_date \
+        else booked[::-1]  # fmt: skip
+    if not booked or any(row.balance is None for _, row in booked):
+        return None, None, oldest_first, None
+    for rows in (booked, booked[::-1]):
+        if _follows(rows):
+            first, last = rows[0], rows[-1]
+            begin = (first[1].balance or Decimal(0)) - first[0].amount
+            unit = first[0].currency
+            opening = Balance(begin, first[0].booking_date, unit)
+            closing = Balance(last[1].balance or Decimal(0), last[0].booking_date, unit)
+            return opening, closing, rows, None
+    return None, None, oldest_first, "the running balance does not follow from row to row"
+
+
+def _follows(rows: _Rows) -> bool:
+    days = [line.booking_date for line, _ in rows]
+    if len(rows) > 1 and days[0] > days[-1]:
+        return False
+    return all(
+        after[1].balance == (before[1].balance or Decimal(0)) + after[0].amount
+        for before, after in pairwise(rows)
+    )
