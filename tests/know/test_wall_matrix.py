@@ -2,13 +2,17 @@
 
 Each row is compared on its own: what the written-out rule allows, what row level security shows of
 documents, chunks and vectors, what the vector way finds (exact and by bits), what the word way
-finds, and what the search offers. All of them are the same set, in both directions (CONF-15,
-CONF-16, RET-25); a predicate broken on purpose is seen.
+finds, what the list and the fields of documents show and count, and what the search offers. All of
+them are the same set, in both directions (CONF-15, CONF-16, RET-25); a predicate broken on purpose
+is seen. Side channels: asked for a word that stands only in rows behind the wall, everything a
+reader is told equals what is told of a word that stands nowhere.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import logging
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -22,12 +26,16 @@ from knowledge_builders import SPACE, BagOfWordsEmbedder, Knowledge
 from psycopg import sql
 from shared_builders import database_on
 
+from tgv_dagster.know.document_list import MOST_ROWS, DocumentQuery, query_documents
 from tgv_dagster.know.queries import QueryTerms, understand
 from tgv_dagster.know.search import search
+from tgv_dagster.know.spaces import floor_key
+from tgv_dagster.know.structured import answer_from_fields
 from tgv_dagster.know.vectors import Method, narrowing, nearest
 from tgv_dagster.know.word_model import HitFilters
 from tgv_dagster.know.wording import hit_filters, wall_terms
 from tgv_dagster.know.words import MAX_LIMIT
+from tgv_dagster.store import tuning
 from tgv_dagster.store.db import Database
 from tgv_dagster.store.levels import Level, Role, rank_of
 from tgv_dagster.store.scope import Scope
@@ -119,7 +127,15 @@ def matrix(
     knowledge = Knowledge.open(database, tmp_path_factory.mktemp("matrix") / "index")
     add_readers(knowledge)
     users = dict(knowledge.rows("SELECT login, id FROM users"))
-    built = {add_row(knowledge, row): row for row in matrix_rows()}
+    built = {add_row(knowledge, row, number): row for number, row in enumerate(matrix_rows())}
+    knowledge.rows(
+        "INSERT INTO document_values (document_id, field, value, origin, set_by, version)"
+        " SELECT id, 'due_date', '2026-08-31', 'machine', 't', '1' FROM documents RETURNING 1"
+    )
+    knowledge.rows(
+        "INSERT INTO contact_mentions (document_id, role, name_raw, source_kind)"
+        " SELECT id, 'sender', title, 't' FROM documents RETURNING 1"
+    )
     with database.worker() as connection, connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO document_access (document_id, user_id, granted_by) VALUES (%s, %s, 't')",
@@ -147,9 +163,22 @@ def add_readers(knowledge: Knowledge) -> None:
             )
 
 
-def add_row(knowledge: Knowledge, row: Row) -> int:
+_CONSONANTS = str.maketrans("0123456789abcdef", "bcdfghjklmpqvwxz")
+
+
+def canary(number: int) -> str:
+    """A word that stands in the text, the title and the parties of one row alone.
+
+    Without vowels no stem of it and no group of its letters stands in another one.
+    """
+    return hashlib.sha256(str(number).encode()).hexdigest()[:14].translate(_CONSONANTS)
+
+
+def add_row(knowledge: Knowledge, row: Row, number: int) -> int:
     return knowledge.add(
-        "Garage",
+        f"Garage {canary(number)}",
+        title=canary(number),
+        provider=canary(number),
         entity=row.entity,
         confidentiality_level=row.level,
         project_code=row.project,
@@ -211,6 +240,23 @@ def by_words(matrix: Matrix, scope: Scope, filters: HitFilters | None = None) ->
     return {hit.document_id for hit in hits}
 
 
+def by_list(matrix: Matrix, scope: Scope) -> set[int]:
+    page = query_documents(matrix.knowledge.database, scope, DocumentQuery(limit=MOST_ROWS))
+    assert page.complete, "the matrix must fit into one page"
+    listed = {row.document_id for row in page.rows}
+    assert page.total == len(listed)
+    return listed
+
+
+def by_fields(matrix: Matrix, scope: Scope) -> tuple[set[int], int]:
+    """The documents shown for a date, and how many are counted."""
+    terms = understand("fällig am 31.08.2026")
+    assert isinstance(terms, QueryTerms)
+    with matrix.knowledge.database.reading(scope) as connection:
+        answer = answer_from_fields(connection, scope, terms)
+    return {hit.document_id for hit in answer.hits}, answer.of
+
+
 def differences(matrix: Matrix, scope: Scope) -> dict[str, set[int]]:
     """Documents by way on which the way differs from the rule, in either direction."""
     due = allowed(matrix, scope)
@@ -221,11 +267,15 @@ def differences(matrix: Matrix, scope: Scope) -> dict[str, set[int]]:
         "exact": by_vectors(matrix, scope, Method.EXACT),
         "bits": by_vectors(matrix, scope, Method.BITS),
         "words": by_words(matrix, scope),
+        "list": by_list(matrix, scope),
     }
     offered = {card.document_id for card in search(matrix.knowledge.parts, scope, "Garage").cards}
     found = {way: documents ^ due for way, documents in seen.items() if documents != due}
     if not offered <= due or bool(offered) != bool(due):
         found["search"] = offered
+    shown, counted = by_fields(matrix, scope)
+    if not shown <= due or counted != len(due):
+        found["fields"] = shown
     return found
 
 
@@ -291,19 +341,82 @@ def test_a_named_person_reads_above_the_ceiling_and_before_the_release(matrix: M
     assert {TENANT_OF[matrix.rows[d].entity] for d in by_words(matrix, foreign)} == {"sued"}
 
 
+# --- side channels -----------------------------------------------------------------------------
+
+NOWHERE = canary(-1)
+SIDE_CHANNELS = (
+    *(login for login in READERS if "one" in login or "none" in login),
+    "viewer-default-all",
+    "editor-vertraulich-all",
+    "anna",
+)
+
+
+@pytest.fixture
+def floored(matrix: Matrix) -> Iterator[Matrix]:
+    """With a floor, so that a question for a word nobody has is answered by nothing."""
+    key = floor_key(SPACE)
+    with matrix.knowledge.database.worker() as connection:
+        tuning.set_value(connection, key, "0.6", by="t", note="for this test")
+    yield matrix
+    matrix.knowledge.rows("DELETE FROM tuning_values WHERE key = %s RETURNING 1", key)
+
+
+def told(matrix: Matrix, scope: Scope, word: str) -> str:
+    """Everything a reader is told about a word by search, fields and list, without durations."""
+    answer = search(matrix.knowledge.parts, scope, f"{word} 30.02.2031")
+    trace = replace(answer.trace, vector_ms=0.0, words_ms=0.0, total_ms=0.0)
+    page = query_documents(matrix.knowledge.database, scope, DocumentQuery(provider=word))
+    parts = (
+        answer.cards, answer.passages, answer.fields, answer.line, answer.emptiness,
+        answer.acting, answer.stopped, trace, page,
+    )  # fmt: skip
+    return repr(parts).replace(word, "?")
+
+
+def hidden_by_kind(matrix: Matrix, scope: Scope) -> list[int]:
+    """One row behind the reader's wall for every tenant, entity and level."""
+    seen = allowed(matrix, scope)
+    kinds: dict[tuple[str, str], int] = {}
+    for document, row in matrix.rows.items():
+        if document not in seen:
+            kinds.setdefault((row.entity, row.level), document)
+    return list(kinds.values())
+
+
+@pytest.mark.parametrize("login", SIDE_CHANNELS)
+def test_a_word_behind_the_wall_is_told_like_a_word_that_stands_nowhere(
+    floored: Matrix, login: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    scope = scope_of(floored, login, "nord", include_test=False)
+    owner = scope_of(floored, "chef", None, include_test=True)
+    hidden = hidden_by_kind(floored, scope)
+    assert hidden, "something lies behind the wall of this reader"
+    numbers = {document: number for number, document in enumerate(floored.rows)}
+    caplog.set_level(logging.DEBUG)
+    nothing = told(floored, scope, NOWHERE)
+    for document in hidden:
+        word = canary(numbers[document])
+        assert told(floored, scope, word) == nothing, floored.rows[document]
+        assert word not in caplog.text
+    locked = {document for document, row in floored.rows.items() if row.restricted}
+    control = next(document for document in hidden if document not in locked)
+    assert f"document_id={control}" in told(floored, owner, canary(numbers[control]))
+
+
 # --- a broken predicate is seen -----------------------------------------------------------------
 
 TERMS = ("entity", "project_code", "level_rank", "visible_from", "restricted_until", "is_test")
 
 
 @pytest.mark.parametrize("term", [*TERMS, "persons"])
-@pytest.mark.parametrize("table", ["rag_chunks", "chunk_vectors"])
+@pytest.mark.parametrize("table", ["rag_chunks", "chunk_vectors", "documents"])
 def test_a_policy_that_lacks_one_term_is_caught(matrix: Matrix, table: str, term: str) -> None:
     broken = predicate_sql(replace(WallColumns(), **{term: None}))
     scope = scope_of(matrix, "viewer-intern-all", "nord", include_test=False)
     if term in ("entity", "project_code"):
         scope = scope.narrow(entity="nord-sarl", project_code="P-1")
-    caught = {"rag_chunks": "chunks", "chunk_vectors": "vectors"}[table]
+    caught = {"rag_chunks": "chunks", "chunk_vectors": "vectors", "documents": "list"}[table]
     with matrix.knowledge.database.owner(autocommit=True) as owner:
         wall = owner.execute(
             "SELECT qual FROM pg_policies WHERE tablename = %s AND policyname = 'wall'", (table,)
