@@ -38,6 +38,7 @@ KINDS: dict[str, set[str]] = {
     "rag_chunks": {"python", "postgres"},
     "chunk_vectors": {"python", "postgres"},
     "word_index": {"python", "search"},
+    "tables_recognised": {"python", "polars"},
     "bank_transactions": {"python", "postgres"},
     "bank_links": {"python", "postgres"},
     "dispatched_documents": {"python", "postgres"},

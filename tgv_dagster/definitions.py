@@ -24,6 +24,7 @@ from assets import (
     know,
     mail_jobs,
     rebuild,
+    tables,
     understand,
 )
 from checks import factory
@@ -32,12 +33,15 @@ from resources.door import Door
 from sensors import failures, folder, mail, pending
 from tgv_dagster.flow import STEPS, Step
 
-ROOMS = (arrive, understand, deepen, clarify, file, know, bank, effect, audit)
+ROOMS = (arrive, understand, deepen, clarify, file, know, tables, bank, effect, audit)
 SHOWN = (
     "organisation",
     "raw_items",
     "shadow_agreement",
     "open_cases",
+    "recognised_tables",
+    "time_entries",
+    "trips",
     "unmatched",
     "account_balances",
     "flow_report",

@@ -32,6 +32,7 @@ from tgv_dagster.know.wording import index_words
 from tgv_dagster.store import ledger
 from tgv_dagster.store.pull import WAITING, BatchReport, Problem
 from tgv_dagster.store.stages import Room, Stage
+from tgv_dagster.tables.flowing import take_tables
 from tgv_dagster.understand.entering import enter_documents
 from tgv_dagster.understand.extracting import extract_texts
 
@@ -229,6 +230,15 @@ def _words(installation: Installation, progress: Progress | None) -> BatchReport
     )
 
 
+def _tables(installation: Installation, progress: Progress | None) -> BatchReport:
+    return take_tables(
+        installation.database,
+        installation.blobs,
+        limit=installation.settings.batch_size,
+        progress=progress,
+    )
+
+
 def _bank(installation: Installation, progress: Progress | None) -> BatchReport:
     return take_bank_files(
         installation.database,
@@ -325,6 +335,13 @@ STEPS: tuple[Step, ...] = (
         "The Tantivy word index over the same chunks.",
         ("rag_chunks",),
         _words,
+    ),
+    Step(
+        "tables_recognised",
+        Room.TABLES,
+        "Tables recognised: confirmed schemas imported, new ones asked, others working material.",
+        ("filed_documents",),
+        _tables,
     ),
     Step(
         "bank_transactions",

@@ -32,6 +32,8 @@ class Action(StrEnum):
     APPROVE_RULE = "approve_rule"
     SWITCH_RULE_OFF = "switch_rule_off"
     CONFIRM_ACCOUNT = "confirm_account"
+    CONFIRM_TABLE = "confirm_table"
+    READ_TABLE = "read_table"
     BOOK_TRANSACTION = "book_transaction"
     SEND_MAIL = "send_mail"
     CORRECT_PERSON = "persona-apply-correction"
@@ -97,6 +99,33 @@ class AccountArguments(Arguments):
     account_id: int = Field(ge=1)
 
 
+class TableArguments(Arguments):
+    """A table of a document and what it is: target, column per field, reading per column, project
+    per value of the file (None: the value means no project)."""
+
+    document_id: int = Field(ge=1)
+    sheet: str = ""
+    target: str
+    fields: dict[str, str] = Field(default_factory=dict)
+    readings: dict[str, str] = Field(default_factory=dict)
+    projects: dict[str, str | None] = Field(default_factory=dict)
+
+
+class ReadTableArguments(Arguments):
+    """How a table of a document is written; None leaves a point as the reader finds it.
+
+    `header` is the line that carries the labels, 0 when there is none.
+    """
+
+    document_id: int = Field(ge=1)
+    sheet: str = ""
+    delimiter: str | None = Field(default=None, min_length=1, max_length=1)
+    quote: str = Field(default="", max_length=1)
+    escape: str = Field(default="", max_length=1)
+    encoding: str | None = Field(default=None, max_length=40)
+    header: int | None = Field(default=None, ge=0)
+
+
 @dataclass(frozen=True, slots=True)
 class ActionForm:
     """An action's arguments and its name in the three languages."""
@@ -135,6 +164,12 @@ FORMS: Mapping[Action, ActionForm] = {
     ),
     Action.CONFIRM_ACCOUNT: ActionForm(
         AccountArguments, "Konto bestätigen", "Confirmer le compte", "Confirm the account"
+    ),
+    Action.CONFIRM_TABLE: ActionForm(
+        TableArguments, "Tabelle übernehmen", "Reprendre le tableau", "Take the table over"
+    ),
+    Action.READ_TABLE: ActionForm(
+        ReadTableArguments, "So lesen", "Lire ainsi", "Read it like this"
     ),
     Action.BOOK_TRANSACTION: ActionForm(None, "Buchen", "Comptabiliser", "Book"),
     Action.SEND_MAIL: ActionForm(None, "Senden", "Envoyer", "Send"),

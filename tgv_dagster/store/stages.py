@@ -18,6 +18,7 @@ class Room(StrEnum):
     CLARIFY = "clarify"
     FILE = "file"
     KNOW = "know"
+    TABLES = "tables"
     BANK = "bank"
     EFFECT = "effect"
     AUDIT = "audit"
@@ -35,6 +36,7 @@ class Stage(StrEnum):
     CHUNK = "chunk"
     EMBED = "embed"
     WORDS = "words"
+    TABLES = "tables"
     BANK = "bank"
     DISPATCH = "dispatch"
 
@@ -65,6 +67,7 @@ STAGES: dict[Stage, StageInfo] = {
     Stage.CHUNK: StageInfo(Room.KNOW, Subject.DOCUMENT, (Stage.EMBED, Stage.WORDS)),
     Stage.EMBED: StageInfo(Room.KNOW, Subject.DOCUMENT, (Stage.DISPATCH,)),
     Stage.WORDS: StageInfo(Room.KNOW, Subject.DOCUMENT, ()),
+    Stage.TABLES: StageInfo(Room.TABLES, Subject.DOCUMENT, ()),
     Stage.BANK: StageInfo(Room.BANK, Subject.DOCUMENT, ()),
     Stage.DISPATCH: StageInfo(Room.EFFECT, Subject.DOCUMENT, ()),
 }

@@ -6,6 +6,7 @@ here: how a file is read, what a column is for (`targets`), and anything that ta
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -98,6 +99,12 @@ class Dialect:
     def key(self) -> str:
         """The dialect as one word, as questions and memory name it."""
         return f"{self.delimiter!r} {self.quote or '-'} {self.escape or '-'}"
+
+    @classmethod
+    def of_key(cls, key: str) -> Dialect:
+        """The dialect of a key. Raises ValueError for anything else."""
+        delimiter, quote, escape = key.rsplit(" ", 2)
+        return cls(str(ast.literal_eval(delimiter)), quote.strip("-"), escape.strip("-"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,19 @@ from dataclasses import dataclass, replace
 
 from tgv_dagster.tables.lexicon import normal_label
 from tgv_dagster.tables.mapping import TableMapping
-from tgv_dagster.tables.model import FileTables, Question, RawTable, TableUnreadable
+from tgv_dagster.tables.model import (
+    FileTables,
+    Question,
+    QuestionKind,
+    RawTable,
+    TableUnreadable,
+)
 from tgv_dagster.tables.proposal import Proposal, propose, questions_of
 from tgv_dagster.tables.reading.columns import Column, examine_table
+from tgv_dagster.tables.reading.delimited import Settled
 from tgv_dagster.tables.reading.files import read_tables
 from tgv_dagster.tables.rows import misfits, probe
 from tgv_dagster.tables.signature import Compared, Match, Signature, compare, signature_of
-from tgv_dagster.tables.targets import Target
 
 _MOST_MISFITS = 0.2
 
@@ -62,17 +68,23 @@ class Recognised:
 
 
 def recognise_file(
-    data: bytes, schemas: Sequence[Schema] = (), *, hint: str = ""
+    data: bytes,
+    schemas: Sequence[Schema] = (),
+    *,
+    hint: str = "",
+    settled: Settled | None = None,
+    headers: dict[str, int] | None = None,
 ) -> tuple[tuple[Recognised, ...], FileTables]:
     """Every table of a file. Raises TableUnreadable with the reason.
 
+    `settled` and `headers` (line of the labels per sheet) are what a person said about this file.
     A schema that settles how the file is read is tried when the file itself leaves that open.
     """
-    tables = read_tables(data)
+    tables = read_tables(data, settled, headers)
     found = [recognise(table, schemas, hint=hint) for table in tables.tables]
     if len(found) == 1 and found[0].table.questions:
-        settled = _with_settled(data, schemas, hint)
-        found = [settled] if settled is not None else found
+        remembered = _with_settled(data, schemas, hint)
+        found = [remembered] if remembered is not None else found
     return tuple(found), tables
 
 
@@ -110,16 +122,26 @@ def _remembered(
     mapping = _spelled(schema.mapping, table, compared)
     match = compared.match
     questions = questions_of(table, columns, mapping)
-    if match is Match.EXACT and mapping.target is not Target.WORKING:
-        if misfits(table, mapping) > _MOST_MISFITS or questions:
+    if match is Match.EXACT:
+        questions = tuple(q for q in questions if not _settled_by(schema.mapping, table, q))
+        if questions or misfits(table, mapping) > _MOST_MISFITS:
             match = Match.NEAR
-    elif match is Match.EXACT:
-        questions = table.questions
     why = tuple(f"new column {x}" for x in compared.added)
     why += tuple(f"column {x} is gone" for x in compared.dropped)
     why += tuple(f"{old} is now {new}" for old, new in compared.renamed)
     proposal = Proposal(mapping, 1.0, questions, why or ("as confirmed",))
     return Recognised(table, columns, signature, match, compared, schema, proposal)
+
+
+def _settled_by(mapping: TableMapping, table: RawTable, question: Question) -> bool:
+    """Whether the confirmed labels answer a question about the file: they are where they were."""
+    match question.kind:
+        case QuestionKind.DIALECT | QuestionKind.HEADER:
+            return True
+        case QuestionKind.ENCODING:
+            return mapping.encoding == table.encoding
+        case _:
+            return False
 
 
 def _spelled(mapping: TableMapping, table: RawTable, compared: Compared) -> TableMapping:

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -86,8 +86,10 @@ def read_delimited(data: bytes, settled: Settled | None = None) -> FileTables:
     found, skip = _dialect(text, settled)
     questions += _dialect_questions(found, text[skip:])
     body = text[skip:]
-    table = _by_structure(body, found.dialect, settled) or _carefully(body, found.dialect, settled)
     offset = text[:skip].count("\n")
+    if settled.header:
+        settled = replace(settled, header=settled.header - offset)
+    table = _by_structure(body, found.dialect, settled) or _carefully(body, found.dialect, settled)
     whole = _located(table, offset, tuple(questions), found.dialect, encoding)
     return FileTables((tidy(whole),), reader="delimited")
 
@@ -194,7 +196,11 @@ def _by_structure(text: str, dialect: Dialect, settled: Settled) -> RawTable | N
             )
             for i in body[~even]
         ),
-        questions=_header_questions(placed, labels, rows, int((~even).sum()), len(taken)),
+        questions=()
+        if settled.header is not None
+        else _header_questions(
+            placed, labels, rows, structure.first_lines[head], int((~even).sum()), len(taken)
+        ),
     )
 
 
@@ -294,7 +300,9 @@ def _carefully(text: str, dialect: Dialect, settled: Settled) -> RawTable:
         header_line=_header_line(placed, lines),
         preamble=tuple(" ".join(row).strip() for row in rows[: placed.index or 0]),
         aside=aside,
-        questions=_header_questions(placed, labels, rows, len(aside), len(taken)),
+        questions=()
+        if settled.header is not None
+        else _header_questions(placed, labels, rows, lines, len(aside), len(taken)),
     )
 
 
@@ -365,6 +373,7 @@ def _header_questions(
     placed: HeaderFound,
     labels: tuple[str, ...],
     rows: Sequence[tuple[str, ...]],
+    lines: np.ndarray,
     uneven: int,
     even: int,
 ) -> tuple[Question, ...]:
@@ -373,8 +382,9 @@ def _header_questions(
     unlabelled = unlabelled and any(row[-1:] not in ((), ("",)) for row in _full(rows, labels))
     if placed.certain and not unlabelled and uneven <= _MOST_RAGGED * (uneven + even):
         return ()
-    first = tuple((str(i + 1), " | ".join(row)) for i, row in enumerate(rows[:5]))
-    suggested = "0" if placed.index is None else str(placed.index + 1)
+    shown = min(len(rows), max(5, (placed.index or 0) + 2))
+    first = tuple((str(lines[i]), " | ".join(rows[i])) for i in range(shown))
+    suggested = "0" if placed.index is None else str(lines[placed.index])
     choices = (Choice("0"), *(Choice(number, ((number, text),)) for number, text in first))
     return (Question(QuestionKind.HEADER, "", choices, suggested=suggested),)
 
@@ -407,7 +417,22 @@ def _located(
             AsideRow(a.first_line + offset, a.last_line + offset, a.raw, a.reason, a.detail)
             for a in table.aside
         ),
-        questions=(*questions, *table.questions),
+        questions=(*questions, *(_shifted(q, offset) for q in table.questions)),
         dialect=dialect,
         encoding=encoding,
+    )
+
+
+def _shifted(question: Question, offset: int) -> Question:
+    """A question about lines, counted in the whole file."""
+    if not offset:
+        return question
+
+    def moved(key: str) -> str:
+        return key if key == "0" else str(int(key) + offset)
+
+    return replace(
+        question,
+        choices=tuple(replace(choice, key=moved(choice.key)) for choice in question.choices),
+        suggested=None if question.suggested is None else moved(question.suggested),
     )
