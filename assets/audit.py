@@ -8,7 +8,7 @@ import dagster as dg
 from assets import shown
 from assets.steps import CODE_VERSION, OWNERS, step_asset
 from resources.door import Door
-from tgv_dagster.audit import ledger, summaries
+from tgv_dagster.audit import alerts, ledger, summaries
 from tgv_dagster.audit.ledger import Entry
 from tgv_dagster.audit.register import CHECKPOINTS, Station
 from tgv_dagster.audit.verdict import State
@@ -72,6 +72,7 @@ def verdicts(
         for which in CHECKPOINTS:
             if not which.gate:
                 ledger.evaluate(installation, which, run_id=context.run.run_id)
+        alerts.tell(installation)
         with installation.database.worker() as connection:
             entries = ledger.latest(connection)
     states = Counter(entry.verdict.state for entry in entries)

@@ -13,6 +13,7 @@ from tgv_dagster.console import (
     operate,
     people,
     rebuilding,
+    storage,
     tables,
     tokens,
     users,
@@ -36,6 +37,10 @@ app.add_typer(mail.mail_app, name="mail")
 app.add_typer(tables.tables_app, name="tables")
 app.add_typer(tokens.token_app, name="token")
 app.add_typer(users.user_app, name="user")
+app.add_typer(storage.storage_app, name="storage")
+app.add_typer(storage.duplicates_app, name="duplicates")
+app.command("backup")(storage.backup)
+app.command("restore")(storage.restore)
 app.command("rebuild")(rebuilding.rebuild_command)
 app.command("switch")(rebuilding.switch_command)
 app.command("doctor")(operate.doctor)

@@ -45,6 +45,14 @@ class Settings(BaseSettings):
     blob_region: str = Field(
         default="", description="Declared region of the blob store, e.g. 'de' or 'local' (RAW-13)."
     )
+    backup_url: str | None = Field(
+        default=None,
+        description="Target of backups: a directory, s3://, sftp://, webdav(s)://; none: none.",
+    )
+    alert_url: str | None = Field(
+        default=None,
+        description="Address that is told (POST) of a gate that is red or stays unmeasured.",
+    )
     inbox: Path | None = Field(
         default=None, description="Watched upload folder; default <home>/inbox."
     )

@@ -17,6 +17,7 @@ from pathlib import Path
 import yaml
 
 from tgv_dagster.audit.measures import (
+    backups,
     bank,
     catalogue,
     code,
@@ -106,7 +107,6 @@ class Checkpoint:
 DAILY = timedelta(hours=36)
 """Measured every night; half a day of grace for a machine that slept."""
 
-NOT_BUILT = "not built"
 NOT_NAMED = "the owner has not named this feature"
 LOST_OPS_FEATURES = 5
 """FLOW-18: features of the former pipeline that are to come back, named by the owner."""
@@ -161,7 +161,6 @@ def _gates_turn_red(installation: Installation) -> Verdict:
     return controls.gates_turn_red(installation, tuple(which.id for which in gates()))
 
 
-_not_built = partial(_says_nothing, NOT_BUILT)
 _not_named = partial(_says_nothing, NOT_NAMED)
 
 
@@ -465,8 +464,8 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
         "backups_restorable",
         Station.OPERATION,
         "raw_items",
-        None,
-        _not_built,
+        "tgv_dagster.backup.rehearse",
+        backups.backups_restorable,
         severity=Severity.LOSS,
     ),
     *(

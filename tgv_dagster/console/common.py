@@ -15,6 +15,7 @@ from tgv_dagster.arrive.mail_access import SwitchedOff
 from tgv_dagster.arrive.mail_drop import NotAMail
 from tgv_dagster.arrive.mailbox import BackfillRefused, PollerBusy, PollTooSoon
 from tgv_dagster.arrive.mark_seen import NothingNamed
+from tgv_dagster.backup import BackupError
 from tgv_dagster.clarify.cases import BeingRebuilt, CaseClosed, CaseNotFound, NotAnswerable
 from tgv_dagster.clarify.execution import (
     CardNotExecutable,
@@ -24,6 +25,7 @@ from tgv_dagster.clarify.execution import (
     NotWithdrawable,
     Refused,
 )
+from tgv_dagster.effect.duplicates import SweepChanged
 from tgv_dagster.file.compartments import CompartmentRefused
 from tgv_dagster.installation import Installation
 from tgv_dagster.know.lifecycle import (
@@ -36,6 +38,7 @@ from tgv_dagster.rebuild import RebuildError
 from tgv_dagster.settings import Settings, SettingsError, load_settings
 from tgv_dagster.store.blobs import StoreError
 from tgv_dagster.store.db import Database, DatabaseFull, DatabaseUnavailable
+from tgv_dagster.store.dumping import DumpError
 from tgv_dagster.store.embedded import EmbeddedServerError
 from tgv_dagster.store.migrate import SchemaError
 from tgv_dagster.store.organisation import SERVICE_LOGIN, OrganisationError
@@ -47,6 +50,9 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 KNOWN_ERRORS = (
     BackfillRefused,
+    BackupError,
+    DumpError,
+    SweepChanged,
     ImapError,
     NotAMail,
     NothingNamed,

@@ -316,7 +316,7 @@ class _Item:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sample:
+class Sample:
     """What a sample did: items read, their bytes, items the store gave no answer for."""
 
     read: int
@@ -324,7 +324,14 @@ class _Sample:
     unanswered: int
 
 
-def _verify(installation: Installation, items: Sequence[_Item], seconds: float) -> _Sample:
+def verify_items(
+    installation: Installation, items: Sequence[tuple[int, str, str]], seconds: float
+) -> Sample:
+    """Read items given as (id, bucket, key) and keep what was learned, until the time is up."""
+    return _verify(installation, [_Item(*item) for item in items], seconds)
+
+
+def _verify(installation: Installation, items: Sequence[_Item], seconds: float) -> Sample:
     """Read items until the time is up (at least one) and keep what was learned."""
     started = time.monotonic()
     states: dict[int, str] = {}
@@ -352,7 +359,7 @@ def _verify(installation: Installation, items: Sequence[_Item], seconds: float) 
             """,
             (list(states), list(states.values())),
         )
-    return _Sample(len(states), size, unanswered)
+    return Sample(len(states), size, unanswered)
 
 
 def _slice_of_today(installation: Installation) -> str:
