@@ -33,6 +33,12 @@ KNOWN = Known(
         ("Eine Quittung", "de", {Field.DOC_TYPE: ()}, {Field.DOC_TYPE: "receipt"}),
         ("gehört zur Kita", "de", {Field.PROJECT_CODE: ()}, {Field.PROJECT_CODE: "P-1"}),
         ("Holzkontor Söhne", "de", {Field.PROVIDER: ()}, {Field.PROVIDER: "Holzkontor Söhne"}),
+        (
+            "Meier Bau GmbH & Co. KG",
+            "de",
+            {Field.PROVIDER: ("Meier Bau",)},
+            {Field.PROVIDER: "Meier Bau GmbH & Co. KG"},
+        ),
         ("keins", "de", {Field.DUE_DATE: ()}, {Field.DUE_DATE: None}),
         ("keine", "de", {Field.DUE_DATE: ()}, {Field.DUE_DATE: None}),
         ("il n'y en a pas", "fr", {Field.DUE_DATE: ()}, {Field.DUE_DATE: None}),

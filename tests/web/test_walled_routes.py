@@ -34,6 +34,7 @@ IN_NORD_GMBH = NORD - {("eva", "nord")}
 WRITERS = frozenset(p for p in EVERYBODY if p[0] != "vera")
 ABOVE_CEILING = frozenset({("anna", "nord"), ("chef", None), ("chef", "nord")})
 MANAGERS_OF_NORD = ABOVE_CEILING
+MANAGERS = frozenset(p for p in EVERYBODY if p[0] in ("anna", "sven", "chef"))
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,26 @@ def _executed_card(service: Service) -> int:
     number = made.json()["id"]
     assert service.post(f"/api/cards/{number}/execute", "anna").status_code == 200
     return number
+
+
+def _rule(service: Service) -> int:
+    """A proposed rule of the tenant nord, with its case."""
+    numbers = [document(service) for _ in range(3)]
+    mark = f"Meier {numbers[0]}"
+    for number in numbers:
+        service.rows(
+            "UPDATE documents SET cues = jsonb_build_object('provider', %s::text) WHERE id = %s",
+            mark,
+            number,
+        )
+        answered = service.post(
+            f"/api/cases/{question(service, number, 'provider')}/answer",
+            "anna",
+            json={"values": {"provider": f"{mark} GmbH"}},
+        )
+        assert answered.status_code == 200
+    ((rule_id,),) = service.rows("SELECT max(id) FROM pattern_rules")
+    return rule_id
 
 
 def _arrival_of(service: Service, number: int) -> int:
@@ -153,6 +174,20 @@ TABLE: dict[str, tuple[Expected, ...]] = {
         ),
     ),
     "GET /api/inbox": (Expected(lambda s: ("/api/inbox", {}), EVERYBODY),),
+    "GET /api/rules": (
+        Expected(
+            lambda s: ("/api/rules", {}),
+            MANAGERS,
+            forbidden=EVERYBODY - MANAGERS,
+        ),
+    ),
+    "POST /api/rules/{rule_id}/off": (
+        Expected(
+            lambda s: (f"/api/rules/{_rule(s)}/off", {}),
+            MANAGERS_OF_NORD,
+            forbidden=EVERYBODY - MANAGERS,
+        ),
+    ),
     "GET /api/approvals": (Expected(lambda s: ("/api/approvals", {}), EVERYBODY),),
     "GET /api/cases/{case_id}/conversation": (
         Expected(lambda s: (f"/api/cases/{_case(s)}/conversation", {}), IN_NORD_GMBH),

@@ -150,13 +150,15 @@ class Deed:
     `look` reads the footing through the walls of the person and raises typed errors for what is not
     there or not theirs. `do` acts in the executor's transaction; it locks what it changes, compares
     it with the basis and raises `Moved` when it differs, `Refused` when it cannot be done. `undo`
-    takes back exactly the rows of this card; `undo_weighs` says what that may amount to.
+    takes back exactly the rows of this card; `undo_weighs` says what that may amount to. `refuse`
+    is what a person's no means beyond the card.
     """
 
     look: Callable[[Database, Scope, Any], Footing]
     do: Callable[[Connection, Scope, Order], Receipt]
     undo: Callable[[Connection, Scope, Order], Mapping[str, Any]] | None = None
     undo_weighs: Callable[[Any], frozenset[Circumstance]] = lambda _arguments: frozenset()
+    refuse: Callable[[Connection, Scope, Any], None] | None = None
 
 
 class Moved(RuntimeError):
@@ -440,6 +442,7 @@ def reject(executor: Executor, scope: Scope, card_id: int, *, reason: str) -> Ca
         hold(connection, card.case_id, card.document_id)
         first = _decide(connection, scope, card, CardState.REJECTED, result)
         if first:
+            _pass_refusal_on(executor, connection, scope, card)
             connection.execute(
                 """
             UPDATE cases c SET state = 'rejected', decided_by = %s, decided_at = now(),
@@ -451,6 +454,17 @@ def reject(executor: Executor, scope: Scope, card_id: int, *, reason: str) -> Ca
             )
             _tell(connection, scope, card, CardState.REJECTED, result)
     return replace(_stored(executor, scope, card), repeated=not first)
+
+
+def _pass_refusal_on(
+    executor: Executor, connection: Connection, scope: Scope, card: CardRow
+) -> None:
+    typed = parse_arguments(card.action, card.arguments)
+    if isinstance(typed, NotExecutable) or card.action not in executor.deeds:
+        return
+    refuse = executor.deeds[Action(card.action)].refuse
+    if refuse is not None:
+        refuse(connection, scope, typed)
 
 
 def withdraw(executor: Executor, scope: Scope, card_id: int, *, reason: str) -> CardOutcome:

@@ -80,6 +80,9 @@ def _values(
     language: str | None,
 ) -> Iterator[str]:
     field = question.field
+    if field in _SPOKEN:
+        yield from _spoken(text, question, questions)
+        return
     named = [choice for choice in question.choices if _says(text, choice)]
     if named:
         yield from named
@@ -99,8 +102,16 @@ def _values(
         yield from (format(m.value, "f") for m in mentions if not m.ambiguous)
         if any(m.ambiguous for m in mentions):
             yield from ("", "in doubt")
-    elif field in _SPOKEN and len(questions) == 1 and "\n" not in text.strip():
-        yield text.strip()
+
+
+def _spoken(text: str, question: Question, questions: Sequence[Question]) -> Iterator[str]:
+    """A wording is the whole line; a choice within a longer name is not that choice."""
+    line = text.strip()
+    same = [choice for choice in question.choices if words.fold(choice) == words.fold(line)]
+    if same:
+        yield from same
+    elif len(questions) == 1 and "\n" not in line:
+        yield line
 
 
 def _alone(questions: Sequence[Question], kind: frozenset[Field]) -> bool:

@@ -199,5 +199,14 @@ def _unapprove(connection: Connection, scope: Scope, order: Order) -> Mapping[st
     return _off(connection, scope, order.arguments.rule_id)
 
 
-APPROVE_RULE = Deed(_look, _approve, _unapprove)
+def _refuse(connection: Connection, scope: Scope, arguments: RuleArguments) -> None:
+    """A refused rule is off; only lessons learned since propose it again."""
+    connection.execute(
+        "UPDATE pattern_rules SET state = 'off', switched_off_by = %s, changed_at = now()"
+        " WHERE id = %s AND state = 'proposed'",
+        (scope.principal, arguments.rule_id),
+    )
+
+
+APPROVE_RULE = Deed(_look, _approve, _unapprove, refuse=_refuse)
 SWITCH_RULE_OFF = Deed(_look, _switch_off)

@@ -476,7 +476,7 @@ def execute(
 ) -> CardOutcomeOut:
     """Do what the card says, once, with your rights and under your name."""
     choice = None if body is None else body.choice
-    return _outcome(vollzug.execute(service, scope, card_id, choice=choice))
+    return outcome_out(vollzug.execute(service, scope, card_id, choice=choice))
 
 
 @router.post(
@@ -487,7 +487,7 @@ def execute(
 )
 def reject(card_id: Number, body: ReasonIn, service: Service, scope: Editor) -> CardOutcomeOut:
     """Say no, with your reason; nothing is changed."""
-    return _outcome(vollzug.reject(service, scope, card_id, reason=body.reason))
+    return outcome_out(vollzug.reject(service, scope, card_id, reason=body.reason))
 
 
 @router.post(
@@ -498,7 +498,7 @@ def reject(card_id: Number, body: ReasonIn, service: Service, scope: Editor) -> 
 )
 def withdraw(card_id: Number, body: ReasonIn, service: Service, scope: Editor) -> CardOutcomeOut:
     """Exactly the rows this card wrote; what somebody set later stays."""
-    return _outcome(vollzug.withdraw(service, scope, card_id, reason=body.reason))
+    return outcome_out(vollzug.withdraw(service, scope, card_id, reason=body.reason))
 
 
 @router.post(
@@ -550,7 +550,8 @@ def _conversation(found: Conversation) -> ConversationOut:
     return ConversationOut.model_validate(found, from_attributes=True)
 
 
-def _outcome(outcome: CardOutcome) -> CardOutcomeOut:
+def outcome_out(outcome: CardOutcome) -> CardOutcomeOut:
+    """The server's answer to a decision about a card."""
     return CardOutcomeOut(
         card=_card(outcome.card),
         still_open=list(outcome.open_points),
