@@ -30,7 +30,7 @@ from tgv_dagster.bank.frame import (
     Status,
 )
 from tgv_dagster.understand.extracted import ReaderError
-from tgv_dagster.understand.readers.xml_tree import Element, every, first, local, parse, text
+from tgv_dagster.understand.readers.xml_tree import Element, local, parse
 
 VERSION = "camt-1"
 
@@ -57,23 +57,49 @@ def read_camt(content: bytes) -> BankFile:
     found = [node for node in root.iter() if _message(node) is not None]
     if not found:
         raise BankFileError("the XML holds no account statement, report or notification")
+    variant = _variant(found[0])
+    _bare_names(root)
     counter = _Entries()
     statements = tuple(
-        _statement(node, _KINDS[local(node)], counter)
+        _statement(node, _KINDS[node.tag], counter)
         for message in found
         for node in message
-        if local(node) in _KINDS
+        if node.tag in _KINDS
     )
-    total = sum(1 for message in found for node in message.iter() if local(node) == "Ntry")
+    total = sum(1 for message in found for _ in message.iter("Ntry"))
     return BankFile(
         format=Format.CAMT,
-        variant=_variant(found[0]),
+        variant=variant,
         parser_version=VERSION,
         entries=total,
         statements=statements,
         refusals=tuple(counter.refusals),
         notes=(mended,) if mended else (),
     )
+
+
+def _bare_names(root: Element) -> None:
+    """Take every namespace away, so that paths are plain and fast."""
+    for node in root.iter():
+        if isinstance(node.tag, str):
+            node.tag = local(node)
+
+
+def first(node: Element | None, path: str) -> Element | None:
+    """The first element at a path; alternatives are whole paths, separated by a bar."""
+    if node is None:
+        return None
+    for one in path.split("|"):
+        found = node.find(one)
+        if found is not None:
+            return found
+    return None
+
+
+def text(node: Element | None, path: str = "") -> str:
+    """The text of a node, or of the first element at `path`; blanks at both ends are taken off."""
+    found = first(node, path) if path else node
+    return (found.text or "").strip() if found is not None else ""
 
 
 class _Unreadable(Exception):
@@ -90,7 +116,8 @@ class _Entries:
 
 def _message(node: Element) -> str | None:
     """The message a node stands for; the first versions carry their version in its name."""
-    return _MESSAGES.get(re.sub(r"V\d\d$", "", local(node)))
+    name = local(node)
+    return _MESSAGES.get(re.sub(r"V\d\d$", "", name)) if name.startswith("BkTo") else None
 
 
 def _variant(message: Element) -> str:
@@ -103,7 +130,7 @@ def _statement(node: Element, kind: Kind, counter: _Entries) -> Statement:
     account = _account(first(node, "Acct"))
     lines: list[Line] = []
     faults: list[str] = []
-    for entry in every(node, "Ntry"):
+    for entry in node.iterfind("Ntry"):
         number = counter.next
         counter.next += 1
         try:
@@ -162,7 +189,7 @@ def _balances(
 ) -> tuple[Balance | None, Balance | None, list[str]]:
     found: dict[str, Balance] = {}
     unread: list[str] = []
-    for balance in every(node, "Bal"):
+    for balance in node.iterfind("Bal"):
         code = text(balance, "Tp/CdOrPrtry/Cd") or text(balance, "Tp/CdOrPrtry/Prtry")
         if code not in _OPENING + _CLOSING or code in found:
             continue
@@ -191,7 +218,7 @@ def _lines(
         if valued is None:
             raise _Unreadable("it has neither a booking day nor a value day")
         booked, notes = valued, ("the value day stands for the missing booking day",)
-    details = list(every(entry, "NtryDtls/TxDtls"))
+    details = list(entry.iterfind("NtryDtls/TxDtls"))
     parts, faults = _parts(entry, details, amount, currency)
     shared = _Shared(entry, number, booked, valued, currency, status, notes, _raw(entry))
     if not parts:
@@ -299,19 +326,19 @@ def _content(entry: Element) -> str:
 
 def _passing(node: Element, entry: Element) -> bool:
     while node is not entry:
-        if local(node) in ("Sts", "NtryRef", "RvslInd"):
+        if node.tag in ("Sts", "NtryRef", "RvslInd"):
             return True
         node = node.getparent()
     return False
 
 
 def _purpose(entry: Element, part: Element | None) -> str:
-    sources = [part] if part is not None else list(every(entry, "NtryDtls/TxDtls"))
+    sources = [part] if part is not None else list(entry.iterfind("NtryDtls/TxDtls"))
     found: list[str] = []
     for source in sources:
-        found += [text(node) for node in every(source, "RmtInf/Ustrd")]
+        found += [text(node) for node in source.iterfind("RmtInf/Ustrd")]
         found += [
-            text(node) for node in every(source, "RmtInf/Strd/CdtrRefInf/Ref|CdtrRef") if text(node)
+            text(node) for node in source.iterfind("RmtInf/Strd/CdtrRefInf/Ref") if text(node)
         ]
         found.append(text(source, "AddtlTxInf"))
     if not any(found):
@@ -409,7 +436,7 @@ def _shown(entry: Element) -> Iterator[str]:
         value = " ".join((node.text or "").split())
         if value:
             unit = node.get("Ccy")
-            yield f"{local(node)}={value}" + (f" {unit}" if unit else "")
+            yield f"{node.tag}={value}" + (f" {unit}" if unit else "")
 
 
 def _place(entry: Element) -> Place:
