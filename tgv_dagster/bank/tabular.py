@@ -36,6 +36,7 @@ VERSION = "table-1"
 
 _OUT = {"s", "soll", "d", "dr", "debit", "dbit", "débit", "lastschrift", "out", "-"}
 _IN = {"h", "haben", "c", "cr", "credit", "crdt", "crédit", "gutschrift", "in", "+"}
+_NO_REFERENCE = {"NOTPROVIDED", "NOT PROVIDED", "NONREF", "NICHT ANGEGEBEN", "NON FOURNI"}
 _PENDING = {"pending", "vorgemerkt", "vormerkung", "en attente", "en cours", "reserviert"}
 
 
@@ -158,7 +159,7 @@ def _line(number: int, row: TableRow, currency: str | None, place: Place) -> Lin
 def _identity(row: TableRow) -> Identity:
     """Texts of the row, not its layout: a bank that adds a column does not book again."""
     reference = (row.bank_reference or "").strip()
-    if len(reference) > 5:
+    if len(reference) > 5 and reference.upper() not in _NO_REFERENCE:
         return Identity(IdentityKind.BANK_ID, reference)
     told = (row.purpose, row.counterparty_name or "", row.counterparty_iban or "")
     return Identity(IdentityKind.CONTENT, "|".join(told))
