@@ -21,7 +21,15 @@ from tgv_dagster.store.scope import Scope
 from tgv_dagster.store.stages import Stage
 from tgv_dagster.tables import memory, working
 from tgv_dagster.tables.assignment import Project
-from tgv_dagster.tables.importing import Import, import_rows, is_importable, undo_rows
+from tgv_dagster.tables.importing import (
+    Import,
+    book_rows,
+    goes_by_project,
+    import_rows,
+    is_importable,
+    unbook_rows,
+    undo_rows,
+)
 from tgv_dagster.tables.mapping import MappingRefused, TableMapping, check
 from tgv_dagster.tables.model import RawTable
 from tgv_dagster.tables.projects import allowed_projects
@@ -79,9 +87,7 @@ def _look(database: Database, scope: Scope, arguments: TableArguments) -> Footin
     if row is None:
         raise CaseNotFound(f"Document #{arguments.document_id} has no such table.")
     mapping = _mapping(arguments, row[5])
-    if mapping.target is not Target.WORKING and not is_importable(mapping.target):
-        raise NotAnswerable(f"{mapping.target} is written by its own room, not from this card")
-    if is_importable(mapping.target):
+    if goes_by_project(mapping.target):
         _check_projects(database, scope, arguments, row[1], is_test=row[6])
     return Footing({"import": row[0], "signature": row[4], "state": row[3]})
 
@@ -104,7 +110,7 @@ def _confirm(connection: Connection, scope: Scope, order: Order) -> Receipt:
     row = connection.execute(
         """
         SELECT t.id, t.mandant_id, t.raw_sha256, t.state, t.signature, t.shape, t.is_test, t.cells,
-            d.file_name
+            d.file_name, d.confidentiality_level
         FROM table_imports t JOIN documents d ON d.id = t.document_id
         WHERE t.document_id = %s AND t.sheet = %s AND t.state <> 'undone' FOR UPDATE OF t
         """,
@@ -138,6 +144,19 @@ def _confirm(connection: Connection, scope: Scope, order: Order) -> Receipt:
     if mapping.target is Target.WORKING:
         working.keep(connection, job, table, mapping, schema_id)
         return Receipt({"target": str(mapping.target), "rows": table.height})
+    if mapping.target is Target.BANK:
+        booked = book_rows(
+            connection, job, table, mapping, schema_id, by=scope.principal, level=row[9]
+        )
+        return Receipt(
+            {
+                "target": str(mapping.target),
+                "state": str(booked.state),
+                "reason": booked.reason,
+                "inserted": booked.inserted,
+                "known": booked.known,
+            }
+        )
     return _imported(connection, scope, job, table, mapping, schema_id, arguments)
 
 
@@ -180,6 +199,8 @@ def _require_answers(table: RawTable, mapping: TableMapping, arguments: TableArg
     for label in mapping.fields.values():
         if column_of(table, mapping, label).question is not None:
             raise Refused(f"how column {label} is read is still open")
+    if not goes_by_project(mapping.target):
+        return
     values = {value.key for value in project_values(table, mapping)}
     open_values = values - set(arguments.projects)
     if open_values:
@@ -199,7 +220,11 @@ def _take_back(connection: Connection, scope: Scope, order: Order) -> Mapping[st
         return {"removed": 0}
     import_id, target, schema_id = row
     removed, kept = 0, ()
-    if is_importable(Target(target)):
+    if Target(target) is Target.BANK:
+        removed = unbook_rows(
+            connection, import_id, order.arguments.document_id, by=scope.principal
+        )
+    elif is_importable(Target(target)):
         removed, kept = undo_rows(connection, import_id, Target(target), by=scope.principal)
     else:
         working.drop(connection, import_id, by=scope.principal)

@@ -25,7 +25,13 @@ from tgv_dagster.tables import memory, working
 from tgv_dagster.tables.asking import AUTHOR, cards_of, evidence_of, open_values
 from tgv_dagster.tables.assignment import Assigned, Finding, assign
 from tgv_dagster.tables.deeds import basis_of
-from tgv_dagster.tables.importing import Import, import_rows, is_importable, told_aside
+from tgv_dagster.tables.importing import (
+    Import,
+    book_rows,
+    goes_by_project,
+    import_rows,
+    told_aside,
+)
 from tgv_dagster.tables.model import Dialect, TableUnreadable
 from tgv_dagster.tables.projects import allowed_projects
 from tgv_dagster.tables.reading.delimited import Settled
@@ -135,6 +141,17 @@ def _remembered(
     if found.mapping.target is Target.WORKING:
         working.keep(connection, job, found.table, found.mapping, found.schema.id)
         return "working"
+    if found.mapping.target is Target.BANK:
+        report = book_rows(
+            connection,
+            job,
+            found.table,
+            found.mapping,
+            found.schema.id,
+            by=AUTHOR,
+            level=facts.level,
+        )
+        return str(report.state)
     allowed = {
         p.code: p
         for p in allowed_projects(connection, mandant_id=facts.mandant_id, is_test=facts.is_test)
@@ -146,7 +163,7 @@ def _remembered(
 
 def _assigned(connection: Connection, facts: Facts, found: Recognised) -> tuple[Assigned, ...]:
     """Every value of the file with its project: as confirmed, else as proposed (TAB-32)."""
-    if not is_importable(found.mapping.target):
+    if not goes_by_project(found.mapping.target):
         return ()
     allowed = allowed_projects(connection, mandant_id=facts.mandant_id, is_test=facts.is_test)
     proposed = assign(project_values(found.table, found.mapping), allowed)
@@ -321,6 +338,14 @@ def _enqueue(connection: Connection, limit: int) -> None:
         (list(SUFFIXES), Stage.TABLES, limit),
     ).fetchall()
     ledger.enqueue(connection, Stage.TABLES, [row[0] for row in rows])
+    waiting = connection.execute(
+        "SELECT t.document_id FROM table_imports t JOIN md_accounts a"
+        " ON a.proposed_document = t.document_id AND a.active"
+        " WHERE t.state = 'asked' AND t.target = 'txn_master' AND t.schema_id IS NOT NULL"
+        " AND EXISTS (SELECT 1 FROM bank_imports b WHERE b.document_id = t.document_id"
+        "   AND b.state = 'waiting')"
+    ).fetchall()
+    ledger.enqueue(connection, Stage.TABLES, [row[0] for row in waiting], again=True)
 
 
 def _facts(connection: Connection, document_id: int) -> Facts:

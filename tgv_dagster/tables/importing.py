@@ -13,10 +13,15 @@ from typing import Any
 import polars as pl
 from psycopg.types.json import Jsonb
 
+from tgv_dagster.bank import importing as bank
+from tgv_dagster.bank.frame import BankFileError
+from tgv_dagster.bank.recording import Source
+from tgv_dagster.bank.undoing import undo_import
 from tgv_dagster.intervals.writing import IntervalTable, remove, write
 from tgv_dagster.store.db import Connection
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.tables.assignment import Project
+from tgv_dagster.tables.bank_rows import bank_file
 from tgv_dagster.tables.mapping import TableMapping
 from tgv_dagster.tables.model import AsideRow, RawTable, SetAside
 from tgv_dagster.tables.reading.tidying import aside_row
@@ -61,7 +66,12 @@ class Kept:
 
 
 def is_importable(target: Target) -> bool:
-    """Whether this room writes the rows of the target."""
+    """Whether rows of the target are written at all: class 2 never is (TAB-02)."""
+    return target.table_class == 1
+
+
+def goes_by_project(target: Target) -> bool:
+    """Whether rows reach their entity through their project; bookings do through their account."""
     return target in _WRITERS
 
 
@@ -104,6 +114,68 @@ def import_rows(
     report = ImportReport(len(written.ids), len(written.known), aside)
     _note(connection, job, report, table.height, schema_id)
     return report
+
+
+def book_rows(
+    connection: Connection,
+    job: Import,
+    table: RawTable,
+    mapping: TableMapping,
+    schema_id: int,
+    *,
+    by: str,
+    level: str | None,
+) -> bank.ImportReport:
+    """Hand a bank table to the bank room, in the caller's transaction, and note what it did.
+
+    A table whose account nobody has confirmed stays asked and is due again once it is confirmed.
+    """
+    source = Source(job.mandant_id, job.sha256, job.document_id, level, job.is_test, by)
+    try:
+        file = bank_file(table, mapping, known_currency=_only_currency(connection, job))
+    except BankFileError as error:
+        report = bank.record_unreadable(connection, source, str(error))
+    else:
+        report = bank.import_bank_file(connection, file, source)
+    done = report.state is bank.State.IMPORTED
+    connection.execute(
+        "UPDATE table_imports SET state = %s, reason = %s, rows = %s, inserted = %s, known = %s,"
+        " schema_id = %s WHERE id = %s",
+        (
+            "imported" if done else "asked",
+            report.reason,
+            table.height,
+            report.inserted,
+            report.known,
+            schema_id,
+            job.id,
+        ),
+    )
+    return report
+
+
+def unbook_rows(connection: Connection, import_id: int, document_id: int, *, by: str) -> int:
+    """Undo the bank import of a document; returns how many bookings left."""
+    row = connection.execute(
+        "SELECT id FROM bank_imports WHERE document_id = %s AND state = 'imported'",
+        (document_id,),
+    ).fetchone()
+    removed = 0 if row is None else undo_import(connection, row[0], author=by).removed
+    connection.execute(
+        "UPDATE table_imports SET state = 'undone', undone_by = %s, undone_at = now()"
+        " WHERE id = %s",
+        (by, import_id),
+    )
+    return removed
+
+
+def _only_currency(connection: Connection, job: Import) -> str | None:
+    """The currency of the tenant's accounts when they all have the same one."""
+    rows = connection.execute(
+        "SELECT DISTINCT currency FROM md_accounts WHERE mandant_id = %s AND active",
+        (job.mandant_id,),
+    ).fetchall()
+    return str(rows[0][0]) if len(rows) == 1 else None
 
 
 def undo_rows(

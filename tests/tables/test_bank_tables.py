@@ -1,0 +1,156 @@
+"""Bank tables become the frame of the bank room: signs, balances, pending lines, the account."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from table_flow import execute, organised, rows, states, taken
+
+from tgv_dagster.bank.frame import BankFile, BankFileError, Status, faults
+from tgv_dagster.store.db import Database
+from tgv_dagster.tables.bank_rows import bank_file
+from tgv_dagster.tables.recognising import recognise_file
+from tgv_dagster.tables.targets import Target
+
+IBAN = "DE89370400440532013000"
+HEAD = f"Konto:;{IBAN}\nWaehrung:;EUR\n\n"
+LABELS = "Buchungstag;Wertstellung;Verwendungszweck;Empfänger;Betrag;Saldo\n"
+
+
+def read(text: str) -> BankFile:
+    (found,), _ = recognise_file(text.encode())
+    assert found.mapping.target is Target.BANK
+    assert found.questions == ()
+    return bank_file(found.table, found.mapping)
+
+
+def amounts(file: BankFile) -> list[Decimal]:
+    return [line.amount for line in file.lines]
+
+
+def test_a_table_with_running_balance_is_a_statement_that_adds_up() -> None:
+    file = read(
+        HEAD
+        + LABELS
+        + "31.01.2026;31.01.2026;Miete;Haus;-500,00;1.000,00\n"
+        + "30.01.2026;30.01.2026;Lohn;Firma;1.250,00;1.500,00\n"
+    )
+    (statement,) = file.statements
+
+    assert (statement.account.iban, statement.balances) == (IBAN, True)
+    assert statement.opening is not None
+    assert statement.opening.amount == Decimal("250.00")
+    assert amounts(file) == [Decimal("1250.00"), Decimal("-500.00")]
+    assert faults(file) == ()
+
+
+def test_a_running_balance_that_does_not_follow_stops_the_file() -> None:
+    file = read(
+        HEAD
+        + LABELS
+        + "30.01.2026;30.01.2026;Lohn;Firma;1.250,00;1.500,00\n"
+        + "31.01.2026;31.01.2026;Miete;Haus;-500,00;1.100,00\n"
+    )
+
+    assert any("running balance" in fault for fault in faults(file))
+
+
+@pytest.mark.parametrize(
+    ("label", "cells", "wanted"),
+    [
+        ("Betrag", ("12,50-", "3,00"), ["-12.50", "3.00"]),
+        ("Umsatz", ("12,50 S", "3,00 H"), ["-12.50", "3.00"]),
+    ],
+)
+def test_signs_behind_amounts(label: str, cells: tuple[str, str], wanted: list[str]) -> None:
+    text = f"{HEAD}Buchungstag;Verwendungszweck;Empfänger;{label}\n"
+    text += "".join(f"31.01.2026;x;y;{cell}\n" for cell in cells)
+
+    assert [str(a) for a in amounts(read(text))] == wanted
+
+
+def test_a_column_of_marks_decides_over_bare_amounts() -> None:
+    text = f"{HEAD}Buchungstag;Verwendungszweck;Betrag;Soll/Haben\n"
+    text += "31.01.2026;a;12,50;S\n30.01.2026;b;3,00;H\n29.01.2026;c;4,00;?\n"
+    file = read(text)
+
+    assert sorted(map(str, amounts(file))) == ["-12.50", "3.00"]
+    assert [refusal.entry for refusal in file.refusals] == [2]
+    assert faults(file) != ()
+
+
+def test_debit_and_credit_columns() -> None:
+    text = "Compte;Date;Libellé;Débit (EUR);Crédit (EUR)\n"
+    text += f"{IBAN};31/01/2026;Loyer;500,00;\n{IBAN};30/01/2026;Salaire;;1 250,00\n"
+
+    assert sorted(map(str, amounts(read(text)))) == ["-500.00", "1250.00"]
+
+
+def test_pending_lines_are_told_apart() -> None:
+    text = f"{HEAD}Buchungstag;Verwendungszweck;Betrag;Info\n"
+    text += "31.01.2026;a;1,00;Umsatz vorgemerkt\n30.01.2026;b;2,00;Umsatz gebucht\n"
+
+    assert [line.status for line in read(text).lines] == [Status.BOOKED, Status.PENDING]
+
+
+def test_an_account_is_never_guessed() -> None:
+    text = "Buchungstag;Verwendungszweck;Betrag (EUR)\n31.01.2026;a;1,00\n"
+
+    with pytest.raises(BankFileError, match="account"):
+        read(text)
+
+
+def test_another_column_order_gives_the_same_identities() -> None:
+    one = f"{HEAD}Buchungstag;Verwendungszweck;Empfänger;Betrag\n31.01.2026;Miete;Haus;-1,00\n"
+    other = f"{HEAD}Betrag;Empfänger;Verwendungszweck;Buchungstag\n-1,00;Haus;Miete;31.01.2026\n"
+
+    assert [x.identity for x in read(one).lines] == [x.identity for x in read(other).lines]
+
+
+@pytest.fixture
+def office(database: Database) -> Database:
+    organised(database)
+    with database.worker() as connection:
+        connection.execute(
+            "INSERT INTO md_accounts (mandant_id, entity, iban, account_key, name, active,"
+            " confirmed_by) SELECT mandant_id, slug, %s, %s, 'Giro', true, 'anna' FROM entities"
+            " WHERE slug = 'nord-gmbh'",
+            (IBAN, IBAN),
+        )
+    return database
+
+
+TABLE = HEAD + "Buchungstag;Verwendungszweck;Empfänger;Betrag\n"
+ROWS = "30.01.2026;Lohn;Firma;1.250,00\n31.01.2026;Miete;Haus;-500,00\n"
+
+
+def test_a_confirmed_bank_table_is_booked_and_the_next_asks_nothing(office: Database) -> None:
+    execute(office, taken(office, (TABLE + ROWS).encode(), name="umsatz.csv"), "take_over")
+    facts = taken(
+        office, (TABLE + ROWS + "01.02.2026;Bus;Bahn;-3,00\n").encode(), name="umsatz2.csv"
+    )
+
+    assert rows(office, "SELECT amount::text, entity FROM txn_master ORDER BY booking_date") == [
+        ("1250.00", "nord-gmbh"),
+        ("-500.00", "nord-gmbh"),
+        ("-3.00", "nord-gmbh"),
+    ]
+    assert states(office, facts)[0][1:4] == ("imported", 1, 2)
+
+
+def test_two_equal_lines_on_a_day_are_two(office: Database) -> None:
+    twice = "31.01.2026;Kaffee;Bar;-3,00\n" * 2
+    execute(office, taken(office, (TABLE + twice).encode(), name="umsatz.csv"), "take_over")
+
+    assert rows(office, "SELECT count(*) FROM txn_master") == [(2,)]
+
+
+def test_a_table_of_an_unknown_account_waits_for_the_account(office: Database) -> None:
+    other = TABLE.replace(IBAN, "DE02120300000000202051")
+    facts = taken(office, (other + ROWS).encode(), name="umsatz.csv")
+    execute(office, facts, "take_over")
+
+    assert rows(office, "SELECT count(*) FROM txn_master") == [(0,)]
+    assert states(office, facts)[0][1] == "asked"
+    assert rows(office, "SELECT state FROM bank_imports") == [("waiting",)]
