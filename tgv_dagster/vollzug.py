@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tgv_dagster.bank import deeds as bank
 from tgv_dagster.clarify import conversation, deeds, execution, rules_of_tenant
 from tgv_dagster.clarify.execution import CardOutcome, CardRow, Deed, Executor
 from tgv_dagster.installation import Installation
@@ -27,6 +28,7 @@ VOLLZUG_REGISTER: Mapping[Action, Deed] = {
     Action.FILE_UNDER: place.FILE_UNDER,
     Action.TRASH: place.TRASH,
     Action.RESTORE: place.RESTORE,
+    Action.CONFIRM_ACCOUNT: bank.CONFIRM_ACCOUNT,
     Action.CONFIRM_TABLE: table.CONFIRM_TABLE,
     Action.READ_TABLE: table.READ_TABLE,
     Action.APPROVE_RULE: rules_of_tenant.APPROVE_RULE,

@@ -11,8 +11,10 @@ from bank_files import IBAN, OTHER_IBAN, booking, camt, camt_statement
 from bank_walks import add_account, bring, ledger, number
 from shared_builders import import_test_organisation
 
-from tgv_dagster.bank import accounts, figures, flowing, matching
+from tgv_dagster import vollzug
+from tgv_dagster.bank import figures, matching
 from tgv_dagster.bank.matching import Ground, Half, Pair
+from tgv_dagster.clarify.execution import CardNotFound
 from tgv_dagster.flow import run_until_idle
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.db import Database
@@ -44,11 +46,13 @@ def test_a_statement_in_the_folder_waits_for_its_account_and_is_then_booked(
     database = installation.database
     assert ledger(database) == []
     with database.worker() as connection:
-        row = connection.execute("SELECT id FROM md_accounts WHERE proposed_at IS NOT NULL")
-        (account_id,) = row.fetchone() or (0,)
-        waiting = accounts.confirm(connection, account_id, entity="nord-gmbh", author="anna")
-        assert len(waiting) == 1
-        flowing.again(connection, waiting)
+        card = number(connection, "SELECT id FROM cards WHERE action = 'confirm_account'")
+    anna = Scope.for_principal(database, "anna", source="test")
+    sven = Scope.for_principal(database, "sven", source="test")
+    with pytest.raises(CardNotFound):
+        vollzug.execute(installation, sven, card, choice="haus-sued")
+    done = vollzug.execute(installation, anna, card, choice="nord-gmbh")
+    assert (done.card.result or {})["done"]["due"] == 1
     run_until_idle(installation)
     assert [amount for _, amount in ledger(database)] == [Decimal("-10.00"), Decimal("-25.00")]
     with database.worker() as connection:
@@ -57,6 +61,13 @@ def test_a_statement_in_the_folder_waits_for_its_account_and_is_then_booked(
         ).fetchall()
         assert [row[0] for row in states] == ["done"]
         assert number(connection, "SELECT count(*) FROM bank_imports") == 1
+        assert (
+            number(
+                connection,
+                "SELECT count(*) FROM cases WHERE kind = 'new_account' AND state = 'executed'",
+            )
+            == 1
+        )
         provenance = connection.execute(
             "SELECT provenance ->> 'raw', document_id FROM txn_master ORDER BY id"
         ).fetchone()

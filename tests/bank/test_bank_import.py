@@ -185,6 +185,7 @@ def test_an_unknown_account_becomes_an_inactive_proposal_that_books_nothing(firm
         with pytest.raises(accounts.AccountError):
             accounts.confirm(connection, rows[0][0], entity="haus-sued", author="anna")
         accounts.confirm(connection, rows[0][0], entity="nord-sarl", author="anna")
+        accounts.close_case(connection, rows[0][0], by="anna")
     assert bring(firm, content).inserted == 4
     with firm.worker() as connection:
         assert number(connection, "SELECT count(*) FROM cases WHERE state = 'open'") == 0

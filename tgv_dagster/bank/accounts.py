@@ -9,9 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tgv_dagster.bank.frame import AccountRef
+from tgv_dagster.store.actions import Action
+from tgv_dagster.store.cards import Choice, NewCard
 from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, close_solved, open_case
 from tgv_dagster.store.db import Connection
 from tgv_dagster.store.events import Event, record
+
+AUTHOR = "bank"
 
 
 class AccountError(Exception):
@@ -95,6 +99,7 @@ def propose(
             document_id=document_id,
             evidence={"account_ends_with": ref.key[-4:], "currency": row[2]},
             is_test=is_test,
+            cards=_cards(connection, row[0], mandant_id),
         ),
     )
     return Account(
@@ -102,10 +107,33 @@ def propose(
     )  # fmt: skip
 
 
+def _cards(connection: Connection, account_id: int, mandant_id: int) -> tuple[NewCard, ...]:
+    """One card, with a choice for every entity of the tenant."""
+    rows = connection.execute(
+        "SELECT slug, legal_name FROM entities WHERE mandant_id = %s ORDER BY slug", (mandant_id,)
+    ).fetchall()
+    choices = tuple(
+        Choice(slug, name, {"account_id": account_id, "entity": slug}) for slug, name in rows
+    )
+    shared = {"account_id": account_id}
+    return (
+        (NewCard(Action.CONFIRM_ACCOUNT, shared, AUTHOR, basis_of(account_id), choices),)
+        if choices
+        else ()
+    )
+
+
+def basis_of(account_id: int) -> dict[str, object]:
+    """What the card of an account stands on: nobody has decided about it yet."""
+    return {"account": account_id, "proposed": True}
+
+
 def confirm(
     connection: Connection, account_id: int, *, entity: str, author: str
 ) -> tuple[int, ...]:
     """A person takes the account over for an entity of its tenant; returns waiting documents.
+
+    The case of the account is closed by whoever asked: the executor of its card, or `close_case`.
 
     Raises AccountError when there is no such account, or the entity belongs to another tenant.
     """
@@ -117,13 +145,6 @@ def confirm(
     ).fetchone()
     if row is None:
         raise AccountError("There is no such account, or the entity belongs to another tenant.")
-    close_solved(
-        connection,
-        subject_kind=SubjectKind.ACCOUNT,
-        subject_key=str(account_id),
-        by=author,
-        kinds=(CaseKind.NEW_ACCOUNT,),
-    )
     record(
         connection,
         Event(
@@ -137,6 +158,17 @@ def confirm(
         ),
     )
     return waiting_documents(connection, row[0])
+
+
+def close_case(connection: Connection, account_id: int, *, by: str) -> None:
+    """Close the open case of an account that was confirmed at another door than its card."""
+    close_solved(
+        connection,
+        subject_kind=SubjectKind.ACCOUNT,
+        subject_key=str(account_id),
+        by=by,
+        kinds=(CaseKind.NEW_ACCOUNT,),
+    )
 
 
 def waiting_documents(connection: Connection, mandant_id: int) -> tuple[int, ...]:

@@ -211,6 +211,7 @@ def confirm_account(
                 waiting = accounts.confirm(connection, account_id, entity=entity, author=login)
             except accounts.AccountError as error:
                 raise ScopeError(str(error)) from error
+            accounts.close_case(connection, account_id, by=login)
             flowing.again(connection, waiting)
     out.print(f"Account {account_id} belongs to {entity}; {len(waiting)} files are due again.")
 

@@ -94,9 +94,10 @@ class RuleArguments(Arguments):
 
 
 class AccountArguments(Arguments):
-    """An account of the account master."""
+    """An account of the account master, and the entity it belongs to."""
 
     account_id: int = Field(ge=1)
+    entity: str = Field(min_length=1, max_length=63)
 
 
 class TableArguments(Arguments):
