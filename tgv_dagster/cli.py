@@ -13,6 +13,7 @@ from tgv_dagster.console import (
     operate,
     people,
     rebuilding,
+    rules,
     storage,
     tables,
     tokens,
@@ -31,6 +32,7 @@ app.command("search")(asking.ask)
 app.command("evaluate")(evaluating.evaluate)
 app.add_typer(people.parked_app, name="parked")
 app.add_typer(cards.cases_app, name="cases")
+app.add_typer(rules.rules_app, name="rules")
 app.add_typer(bank.bank_app, name="bank")
 app.add_typer(people.org_app, name="org")
 app.add_typer(mail.mail_app, name="mail")

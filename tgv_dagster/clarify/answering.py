@@ -13,7 +13,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from tgv_dagster.clarify import condensing, learning
+from tgv_dagster.clarify import condensing
 from tgv_dagster.clarify.answer_values import fault_of
 from tgv_dagster.clarify.cases import CaseClosed, NotAnswerable, hold
 from tgv_dagster.clarify.talk import say
@@ -24,7 +24,7 @@ from tgv_dagster.store.organisation import SERVICE_LOGIN
 from tgv_dagster.store.scope import Scope
 from tgv_dagster.store.stages import Stage
 from tgv_dagster.understand.evidence import Field
-from tgv_dagster.understand.values import effective_values, set_human_value, show_on_document
+from tgv_dagster.understand.values import set_human_value, show_on_document
 
 Values = Mapping[Field, str | None]
 
@@ -92,10 +92,15 @@ def give(connection: Connection, scope: Scope, answer: Answer) -> tuple[str, ...
     held = connection.execute(
         "SELECT mandant_id FROM documents WHERE id = %s", (document_id,)
     ).fetchone()
-    before = effective_values(connection, document_id)
     for field, value in answer.values.items():
         set_human_value(
-            connection, document_id, field, value, by=scope.principal, card_id=answer.card_id
+            connection,
+            document_id,
+            field,
+            value,
+            by=scope.principal,
+            card_id=answer.card_id,
+            case_id=answer.case_id,
         )
     show_on_document(connection, document_id)
     left = [point for point in points if point.get("field") not in answer.values]
@@ -104,19 +109,6 @@ def give(connection: Connection, scope: Scope, answer: Answer) -> tuple[str, ...
     ledger.enqueue(connection, Stage.DEEPEN, [document_id], again=True)
     still_open = tuple(str(point["field"]) for point in left)
     _tell(connection, scope, answer, still_open)
-    learning.capture(
-        connection,
-        learning.Correction(
-            document_id=document_id,
-            values={
-                field: (None if field not in before else before[field].text, value)
-                for field, value in answer.values.items()
-            },
-            author=scope.principal,
-            case_id=answer.case_id,
-            card_id=answer.card_id,
-        ),
-    )
     if held is not None and held[0] is not None:
         condensing.propose_rules(connection, mandant_id=held[0], fields=answer.values)
     return still_open

@@ -187,16 +187,17 @@ def lessons_of(
 ) -> tuple[Lesson, ...]:
     """The lessons that count: not withdrawn, the newest per document and field, of real documents.
 
+    They count where their document stands now: what was moved to another tenant teaches there.
     A lesson about the entity holds for the tenant: its rule acts before an entity is decided.
     """
     rows = connection.execute(
         """
-        SELECT DISTINCT ON (l.document_id, l.field) l.id, l.document_id, l.mandant_id,
-            CASE WHEN l.field = 'entity' THEN NULL ELSE l.scope ->> 'entity' END, l.field,
+        SELECT DISTINCT ON (l.document_id, l.field) l.id, l.document_id, d.mandant_id,
+            CASE WHEN l.field = 'entity' THEN NULL ELSE d.entity END, l.field,
             l.new_value, l.cues, l.author
         FROM learning_events l JOIN documents d ON d.id = l.document_id AND NOT d.is_test
-        WHERE l.withdrawn_at IS NULL AND l.mandant_id IS NOT NULL AND l.field = ANY (%s)
-          AND (%s::integer IS NULL OR l.mandant_id = %s)
+        WHERE l.withdrawn_at IS NULL AND d.mandant_id IS NOT NULL AND l.field = ANY (%s)
+          AND (%s::integer IS NULL OR d.mandant_id = %s)
         ORDER BY l.document_id, l.field, l.id DESC
         """,
         ([str(field) for field in fields], mandant_id, mandant_id),

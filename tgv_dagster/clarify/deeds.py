@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tgv_dagster.clarify import answering, learning
+from tgv_dagster.clarify import answering
 from tgv_dagster.clarify.answering import Answer, Values
 from tgv_dagster.clarify.approvals import Circumstance
 from tgv_dagster.clarify.cases import CaseClosed, CaseNotFound, NotAnswerable
@@ -69,7 +69,6 @@ def _answer(connection: Connection, scope: Scope, order: Order) -> Receipt:
 def _take_answer_back(connection: Connection, _scope: Scope, order: Order) -> Mapping[str, Any]:
     """The machine's values are in force again, and what they leave open is asked again."""
     touched = withdraw_human_values(connection, order.card_id)
-    learning.withdraw(connection, order.card_id)
     ledger.enqueue(connection, Stage.DEEPEN, touched, again=True)
     ledger.enqueue(connection, Stage.TRIAGE, ledger.arrivals_of(connection, touched), again=True)
     return {"fields": sorted(str(field) for fields in touched.values() for field in fields)}

@@ -141,11 +141,15 @@ def set_human_value(
     *,
     by: str,
     card_id: int | None = None,
+    case_id: int | None = None,
 ) -> None:
     """Record what a person decided; it replaces that person's or another's earlier decision.
 
     `card_id` names the card that was executed, so that a withdrawal finds its own rows (CLAR-13).
+    There is no way to decide a value that teaches nothing: every one is a learning event, a
+    confirmation included, with scope and cues of its document (LEARN-01, FLOW-12).
     """
+    before = effective_values(connection, document_id).get(field)
     connection.execute(
         "UPDATE document_values SET active = false WHERE document_id = %s AND field = %s"
         " AND origin = 'human' AND active",
@@ -157,10 +161,30 @@ def set_human_value(
         " VALUES (%s, %s, %s, %s, 'human', 1.0, %s, 'human', %s)",
         (document_id, field, as_text(value), value is None, by, card_id),
     )
+    connection.execute(
+        """
+        INSERT INTO learning_events (mandant_id, document_id, scope, cues, field, old_value,
+            new_value, origin, author, case_id, card_id)
+        SELECT mandant_id, id, jsonb_build_object('mandant_id', mandant_id, 'entity', entity),
+            coalesce(cues, '{}'), %s, %s, %s, %s, %s, %s, %s
+        FROM documents WHERE id = %s
+        """,
+        (
+            field,
+            None if before is None else before.text,
+            as_text(value),
+            "document" if case_id is None else "case",
+            by,
+            case_id,
+            card_id,
+            document_id,
+        ),
+    )
 
 
 def withdraw_human_values(connection: Connection, card_id: int) -> dict[int, tuple[Field, ...]]:
-    """Take back exactly the values this card wrote; returns the fields per document.
+    """Take back exactly the values this card wrote; returns the fields per document. What was
+    taken back teaches nothing any more.
 
     A value that somebody set later stays in force. Where the withdrawn one was in force, the
     decision before it is again, unless that was withdrawn too (CLAR-13).
@@ -171,6 +195,11 @@ def withdraw_human_values(connection: Connection, card_id: int) -> dict[int, tup
         " RETURNING v.document_id, v.field, v.id, old.active",
         (card_id,),
     ).fetchall()
+    connection.execute(
+        "UPDATE learning_events SET withdrawn_at = now()"
+        " WHERE card_id = %s AND withdrawn_at IS NULL",
+        (card_id,),
+    )
     touched: dict[int, list[Field]] = {}
     for document_id, field, value_id, was_in_force in rows:
         touched.setdefault(document_id, []).append(Field(field))
