@@ -266,6 +266,9 @@ TABLE: dict[str, tuple[Expected, ...]] = {
     "GET /api/documents": (Expected(lambda s: ("/api/documents", {}), EVERYBODY),),
     "GET /api/deadlines": (Expected(lambda s: ("/api/deadlines", {}), EVERYBODY),),
     "GET /deadlines.ics": (Expected(lambda s: ("/deadlines.ics", {}), EVERYBODY),),
+    "POST /api/skill/system-graph": (
+        Expected(lambda s: ("/api/skill/system-graph", {"json": {}}), EVERYBODY),
+    ),
     "GET /api/status": (Expected(lambda s: ("/api/status", {}), EVERYBODY),),
     "GET /api/audit/checkpoints": (
         Expected(

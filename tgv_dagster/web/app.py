@@ -19,6 +19,7 @@ from tgv_dagster.know.vectors import VectorSizes
 from tgv_dagster.web import (
     arrive,
     audit,
+    chain,
     clarify,
     deadline_pages,
     deadlines,
@@ -59,6 +60,7 @@ ROUTERS = (
     know.router,
     effect.router,
     audit.router,
+    chain.router,
     login.router,
     drop_pages.router,
     search_pages.router,

@@ -34,6 +34,7 @@ NAVIGATION = (
     ("/search", "nav.search"),
     ("/deadlines", "nav.deadlines"),
     ("/parked", "nav.parked"),
+    ("/chain", "nav.chain"),
     ("/settings", "nav.settings"),
 )
 """Place and text of each entry at the top of every page."""
