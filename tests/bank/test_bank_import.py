@@ -14,6 +14,8 @@ import psycopg
 import pytest
 from bank_files import OTHER_IBAN, Booking, booking, camt, camt_statement, mt940, ofx
 from bank_walks import add_account, bring, ledger, number
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from shared_builders import import_test_organisation
 
 from tgv_dagster.bank import accounts, periods, undoing
@@ -333,3 +335,65 @@ def test_another_cut_and_encoding_of_the_raw_entry_is_the_same_booking(firm: Dat
     assert bring(firm, one).inserted == 1
     other = one.decode().replace("\r\n", "\n").replace("?21", "\n?21").encode("cp1252")
     assert bring(firm, other).inserted == 0
+
+
+def test_a_day_that_nets_nothing_is_not_booked_twice_by_an_overlapping_file(firm: Database) -> None:
+    """Before and after such a day stands the same balance; only the lines tell."""
+    back = [
+        booking("2026-03-03", "5.00", "Pfand rein"),
+        booking("2026-03-03", "-5.00", "Pfand raus"),
+    ]
+    bring(firm, statement(MARCH[0], *back))
+    assert bring(firm, statement(*back, MARCH[2], opening="990.00", number="2")).inserted == 1
+    assert len(ledger(firm)) == 4
+
+
+PURPOSES = ("Kontogebuehr", "Kaffee Kueche", "Rechnung 4711", "Miete Lager Nord")
+TRUTH = st.lists(
+    st.tuples(st.integers(2, 7), st.sampled_from((-5, -3, 3, 5, 70)), st.sampled_from(PURPOSES)),
+    min_size=1,
+    max_size=10,
+)
+CUTS = st.lists(
+    st.tuples(st.integers(2, 7), st.integers(0, 5), st.sampled_from(("02", "08", "sta", "ofx"))),
+    min_size=1,
+    max_size=5,
+)
+
+
+def written(true: list[Booking], opening: Decimal, form: str) -> bytes:
+    if form == "sta":
+        return mt940(true, opening=f"{opening:.2f}")
+    if form == "ofx":
+        return ofx(true)
+    return camt(camt_statement(true, opening=f"{opening:.2f}", version=form), version=form)
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(truth=TRUTH, cuts=CUTS, data=st.data())
+def test_any_cuts_in_any_formats_and_order_end_in_the_one_true_ledger(
+    firm: Database,
+    truth: list[tuple[int, int, str]],
+    cuts: list[tuple[int, int, str]],
+    data: st.DataObject,
+) -> None:
+    with firm.worker() as connection:
+        connection.execute("TRUNCATE txn_master, bank_imports CASCADE")
+    true = [booking(f"2026-03-{d:02d}", f"{a:.2f}", p) for d, a, p in sorted(truth)]
+    files = []
+    shown: set[int] = set()
+    for first, length, form in cuts:
+        days = range(first, first + length + 1)
+        inside = [b for b in true if b.day.day in days]
+        opening = Decimal(100) + sum((b.amount for b in true if b.day.day < first), Decimal(0))
+        if inside:
+            files.append(written(inside, opening, form))
+            shown |= set(days)
+    for content in (*data.draw(st.permutations(files)), *data.draw(st.permutations(files))):
+        report = bring(firm, content)
+        assert report.state is State.IMPORTED, report
+        bring(firm, content + b"\n")
+    due = [(str(b.day), b.amount) for b in true if b.day.day in shown]
+    assert sorted(ledger(firm)) == sorted(due)

@@ -7,7 +7,7 @@ gap and no fault: the check of coverage shows it (domain rules on money invarian
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -36,43 +36,31 @@ def first_day(statement: Statement) -> date | None:
     return min((line.booking_date for line in statement.booked), default=opened)
 
 
-def continued(statement: Statement, points: Sequence[Point]) -> frozenset[int]:
-    """Recorded statements that lie before this one on a day both have: their bookings are others.
+def continued(
+    statement: Statement, points: Sequence[Point], moved: Mapping[int, Decimal]
+) -> frozenset[int]:
+    """Recorded statements that end where this one begins: their bookings are others.
 
     Without this, the second of two statements of one day would find its fee of 10.00 already
-    recorded by the first.
+    recorded by the first. `moved` sums what each recorded statement booked from the first day of
+    this one on: where that is nothing, beginning before or after it is the same balance, and equal
+    lines are the same lines.
     """
     begin = first_day(statement)
     if statement.opening is None or begin is None:
         return frozenset()
+    days = (begin, statement.opening.day)
+    waiting = [p for p in points if p.closing == statement.opening.amount and p.closing_day in days]
     found: set[int] = set()
-    due, number, opened = statement.opening.amount, statement.number, statement.opening.amount
-    waiting = [
-        p
-        for p in points
-        if p.closing == due
-        and p.closing_day in (begin, statement.opening.day)
-        and not _same(p, number, opened)
-    ]
     while waiting:
         point = waiting.pop()
-        if point.statement_id in found:
+        if point.statement_id in found or not moved.get(point.statement_id):
             continue
         found.add(point.statement_id)
         waiting += [
-            p
-            for p in points
-            if p.closing == point.opening
-            and p.closing_day == point.opening_day
-            and not _same(p, point.number, point.opening)
+            p for p in points if p.closing == point.opening and p.closing_day == point.opening_day
         ]
     return frozenset(found)
-
-
-def _same(point: Point, number: str | None, opening: Decimal) -> bool:
-    """Whether it may be the same statement once more: one that moved nothing proves no order."""
-    moved = point.opening != point.closing
-    return not moved and point.opening == opening and (number is None or point.number == number)
 
 
 def broken_chain(statement: Statement, points: Sequence[Point]) -> str | None:

@@ -8,9 +8,11 @@ formats (`reading`), the comparison (`overlap`), the flow (`flowing`).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from decimal import Decimal
 from enum import StrEnum
 
 import psycopg
@@ -19,7 +21,7 @@ from tgv_dagster.bank import accounts, recording
 from tgv_dagster.bank.accounts import Account
 from tgv_dagster.bank.chain import Point, broken_chain, continued, first_day
 from tgv_dagster.bank.frame import BankFile, Kind, Statement, Status, faults
-from tgv_dagster.bank.overlap import Overlap, Span, candidates, compare
+from tgv_dagster.bank.overlap import Overlap, Recorded, Span, candidates, compare
 from tgv_dagster.bank.recording import Source, Target
 from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, close_solved, open_case
 from tgv_dagster.store.db import Connection
@@ -191,7 +193,7 @@ def _book_account(target: Target, statements: list[Statement], totals: _Totals) 
         contradiction = broken_chain(statement, points)
         if contradiction and not target.source.trust_balances:
             raise _Stop(State.REFUSED, f"{name}: {contradiction}")
-        before = continued(statement, points)
+        before = continued(statement, points, _moved_since(known, first_day(statement)))
         pool = [row for row in known if row.statement not in before]
         lines = statement.booked
         verdict = compare(
@@ -207,6 +209,15 @@ def _book_account(target: Target, statements: list[Statement], totals: _Totals) 
         totals.known += len(verdict.known)
         totals.vanished |= set(verdict.vanished)
     totals.pending += _announce(target, statements, booking)
+
+
+def _moved_since(rows: Sequence[Recorded], begin: date | None) -> dict[int, Decimal]:
+    """What each recorded statement booked from this day on."""
+    sums: dict[int, Decimal] = defaultdict(Decimal)
+    for row in rows:
+        if row.statement is not None and (begin is None or row.day >= begin):
+            sums[row.statement] += row.amount
+    return sums
 
 
 def _books(statement: Statement, account: Account) -> bool:
