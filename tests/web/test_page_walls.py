@@ -16,7 +16,7 @@ import pytest
 from fastapi.routing import APIRoute
 from PIL import Image
 from psycopg.types.json import Jsonb
-from web_builders import Browser, Service, browser, document, parked_arrival, question, value
+from web_builders import Browser, Facts, Service, browser, document, parked_arrival, question, value
 
 from tgv_dagster.store.actions import Action
 from tgv_dagster.store.cards import NewCard, propose
@@ -232,11 +232,11 @@ def test_lists_name_only_what_their_reader_may_see(
     """A word in title, case, deadline and export; with a positive control in each direction."""
     word, strict, foreign = "Kanarienvogel", "Nachtigall", "Zaunkoenig"
     for name, facts in (
-        (word, {}),
-        (strict, {"level": "vertraulich"}),
-        (foreign, {"mandant": "sued", "entity": "haus-sued"}),
+        (word, Facts()),
+        (strict, Facts(level="vertraulich")),
+        (foreign, Facts(mandant="sued", entity="haus-sued")),
     ):
-        number = document(service, title=name, file_name=f"{name}.pdf", **facts)
+        number = document(service, facts, title=name, file_name=f"{name}.pdf")
         service.rows("UPDATE documents SET due_date = '2099-01-01' WHERE id = %s", number)
         case = question(service, number, "entity")
         service.rows(
