@@ -221,10 +221,13 @@ def test_good_data_is_green(installation: Installation, name: str, prepare: Brea
 def test_every_green_checkpoint_has_a_red_case() -> None:
     covered = {name for name, *_ in RED} | {
         "walls", "storage_region", "index_equals_chunks", "vectors_equal_windows"
-    } | MAIL | OF_THE_CATALOGUE | LEARNING | OF_TABLES  # fmt: skip
+    } | MAIL | OF_THE_CATALOGUE | LEARNING | OF_TABLES | OF_BANK  # fmt: skip
     built = {which.id for which in CHECKPOINTS} - _NOT_NAMED
     assert covered == built
 
+
+OF_BANK = {"bank_balances", "bank_coverage", "bank_duplicates", "bank_links_in_bounds"}
+"""Shown green and red in tests/bank/test_bank_measures."""
 
 OF_TABLES = {
     "table_imports_whole", "rows_follow_their_project", "class_two_writes_nothing",

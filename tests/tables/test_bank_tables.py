@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from table_flow import execute, organised, rows, states, taken
 
-from tgv_dagster.bank.frame import BankFile, BankFileError, Status, faults
+from tgv_dagster.bank.frame import BankFile, Status, faults
 from tgv_dagster.store.db import Database
 from tgv_dagster.tables.bank_rows import bank_file
 from tgv_dagster.tables.recognising import recognise_file
+from tgv_dagster.tables.rows import readings_of
 from tgv_dagster.tables.targets import Target
 
 IBAN = "DE89370400440532013000"
@@ -97,8 +99,20 @@ def test_pending_lines_are_told_apart() -> None:
 def test_an_account_is_never_guessed() -> None:
     text = "Buchungstag;Verwendungszweck;Betrag (EUR)\n31.01.2026;a;1,00\n"
 
-    with pytest.raises(BankFileError, match="account"):
-        read(text)
+    assert [statement.account.key for statement in read(text).statements] == [None]
+
+
+def test_a_row_with_a_cell_that_does_not_fit_stops_the_file() -> None:
+    text = HEAD + "Buchungstag;Verwendungszweck;Empfänger;Betrag\n"
+    text += "".join(f"{day}.01.2026;x;y;1,00\n" for day in range(10, 30))
+    (found,), _ = recognise_file(text.encode())
+    (spoiled,), _ = recognise_file((text + "31.01.2026;x;y;12..34\n").encode())
+    mapping = replace(found.mapping, readings=readings_of(found.table, found.mapping))
+
+    file = bank_file(spoiled.table, mapping)
+
+    assert [refusal.place.first_line for refusal in file.refusals] == [25]
+    assert faults(file) != ()
 
 
 def test_another_column_order_gives_the_same_identities() -> None:

@@ -1,8 +1,8 @@
-"""A recognised bank table as the neutral frame of the bank room, which alone books it.
+"""A recognised bank table handed to the bank room, row by row with its typed fields.
 
-Signs, running balance, pending lines and the account are read here; identity, overlap, balances
-across statements and locks belong to `bank`. A row that cannot be read whole is a refusal, and a
-refusal stops the import: a bank file is booked wholly or not at all.
+Here: reading the mapped columns, and what stands above the table (account, currency). Signs, the
+running balance, identity and everything after belong to `bank`. A row set aside while reading is
+handed on without a day, so that the bank room refuses it: a bank file is booked wholly or not.
 """
 
 from __future__ import annotations
@@ -11,49 +11,31 @@ import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from itertools import pairwise
 
-import polars as pl
-
-from tgv_dagster.bank.frame import (
-    AccountRef,
-    Balance,
-    BankFile,
-    BankFileError,
-    Format,
-    Identity,
-    IdentityKind,
-    Kind,
-    Line,
-    Place,
-    References,
-    Refusal,
-    Statement,
-    Status,
-)
+from tgv_dagster.bank.frame import BankFile
+from tgv_dagster.bank.tabular import TableRow, account_named, table_file
 from tgv_dagster.tables.lexicon import normal_label
 from tgv_dagster.tables.mapping import TableMapping
-from tgv_dagster.tables.model import RawTable
+from tgv_dagster.tables.model import RawTable, SetAside
 from tgv_dagster.tables.reading.columns import typed
 from tgv_dagster.tables.rows import column_of
 
-VERSION = "1"
-_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{2,4}){3,8}\b")
-_CURRENCY = re.compile(r"\b(EUR|CHF|USD|GBP|CZK|PLN|HUF|SEK|DKK|NOK)\b|(€)|(\$)|(£)")
+_CURRENCY = re.compile(r"\b(?:EUR|CHF|USD|GBP|CZK|PLN|HUF|SEK|DKK|NOK)\b|€|\$|£")
 _SIGNS = {"€": "EUR", "$": "USD", "£": "GBP", "Euro": "EUR", "Fr.": "CHF"}
-_OUT = frozenset(("s", "soll", "d", "debit", "dr", "af", "debet", "lastschrift", "debit dbit"))
-_IN = frozenset(("h", "haben", "c", "credit", "cr", "bij", "gutschrift"))
-_PENDING = ("vorgemerkt", "pending", "nicht gebucht", "en attente", "reverted", "declined")
-_MEASURED = ("booking_date", "value_date", "amount", "debit", "credit", "balance")
+_PENDING = ("vorgemerkt", "vormerkung", "pending", "nicht gebucht", "en attente", "en cours")
+_UNBOOKED = ("reverted", "declined", "storniert vor buchung")
+_TEXTS = ("counterparty_name", "counterparty_iban", "account", "bank_reference", "currency", "sign")
+_AMOUNTS = ("amount", "debit", "credit", "balance")
+_DAYS = ("booking_date", "value_date")
 
 
 def bank_file(
     table: RawTable, mapping: TableMapping, *, known_currency: str | None = None
 ) -> BankFile:
-    """The table as statements, one per account it names.
+    """The table as the bank room's frame.
 
-    `known_currency` is that of the account master, for files that name none. Raises BankFileError
-    when no account or no currency can be found; a guess would book on somebody else's account.
+    `known_currency` is that of the tenant's accounts, for files that name none. An account that
+    neither the rows nor the lines above them name stays unnamed; the import then refuses the file.
     """
     values = {
         field: typed(table, column_of(table, mapping, label)).to_list()
@@ -63,100 +45,56 @@ def bank_file(
         field: table.column(label).str.strip_chars().to_list()
         for field, label in mapping.fields.items()
     }
-    account = _account(table, mapping)
-    currency = _currency(table, mapping) or known_currency
-    lines: dict[AccountRef, list[Line]] = {}
-    balances: dict[AccountRef, list[tuple[Line, Decimal]]] = {}
-    refusals: list[Refusal] = []
-    for row in range(table.height):
-        place = Place(int(table.first_lines[row]), int(table.last_lines[row]))
-        cells = {field: column[row] for field, column in raw.items()}
-        try:
-            typed_cells = {field: column[row] for field, column in values.items()}
-            line = _line(row, cells, typed_cells, currency, place, table.raw_row(row))
-        except _Unfit as unfit:
-            text = " | ".join(table.raw_row(row))
-            refusals.append(Refusal(row, str(unfit), text, place))
-            continue
-        owner = account or _named_account(cells.get("account", ""))
-        lines.setdefault(owner, []).append(line)
-        balance = values["balance"][row] if "balance" in values else None
-        if isinstance(balance, Decimal) and line.status is Status.BOOKED:
-            balances.setdefault(owner, []).append((line, balance))
-    for number, aside in enumerate(table.aside, start=table.height):
-        if aside.reason != "footer":
-            place = Place(aside.first_line, aside.last_line)
-            refusals.append(Refusal(number, str(aside.reason), aside.raw, place))
-    statements = tuple(_statement(a, found, balances.get(a, [])) for a, found in lines.items())
-    entries = table.height + sum(aside.reason != "footer" for aside in table.aside)
-    return BankFile(Format.TABLE, "table", VERSION, entries, statements, tuple(refusals))
-
-
-class _Unfit(Exception):
-    """A row cannot be read whole."""
-
-
-def _line(
-    row: int,
-    cells: Mapping[str, str],
-    values: Mapping[str, object],
-    currency: str | None,
-    place: Place,
-    raw: tuple[str, ...],
-) -> Line:
-    for field in _MEASURED:
-        if cells.get(field) and values.get(field) is None:
-            raise _Unfit(f"the cell of {field} does not fit its reading")
-    booked = _day(values.get("booking_date")) or _day(values.get("value_date"))
-    if booked is None:
-        raise _Unfit("no day")
-    own = cells.get("currency", "") or currency
-    if not own or not re.fullmatch(r"[A-Z]{3}", own):
-        raise BankFileError("The table names no currency, and its account is not known.")
-    purpose = " ".join(cells.get("purpose", "").split())
-    identity = "|".join(
-        cells.get(f, "")
-        for f in ("value_date", "purpose", "counterparty_iban", "counterparty_name")
-    )
-    return Line(
-        entry=row,
-        part=0,
-        booking_date=booked,
-        value_date=_day(values.get("value_date")),
-        amount=_amount(cells, values),
-        currency=own,
-        purpose=purpose,
-        counterparty_name=cells.get("counterparty_name") or None,
-        counterparty_iban=cells.get("counterparty_iban", "").replace(" ", "") or None,
-        references=References(bank=cells.get("bank_reference") or None),
-        status=Status.PENDING if _is_pending(cells) else Status.BOOKED,
-        reversal=False,
-        identity=Identity(IdentityKind.CONTENT, identity),
-        raw=" | ".join(raw),
-        place=place,
+    rows = [
+        _row(
+            table,
+            number,
+            {field: column[number] for field, column in raw.items()},
+            {field: column[number] for field, column in values.items()},
+        )
+        for number in range(table.height)
+    ]
+    rows += [
+        TableRow(aside.first_line, aside.last_line, aside.raw, None)
+        for aside in table.aside
+        if aside.reason is not SetAside.FOOTER
+    ]
+    return table_file(
+        rows,
+        variant="table",
+        account=account_named("\n".join(table.preamble)),
+        currency=_currency(table, mapping) or known_currency,
     )
 
 
-def _amount(cells: Mapping[str, str], values: Mapping[str, object]) -> Decimal:
-    """Signed, money in is positive; a mark of debit or credit decides over a bare amount."""
-    amount = values.get("amount")
-    if isinstance(amount, Decimal):
-        mark = normal_label(cells.get("sign", ""))
-        if not cells.get("sign"):
-            return amount
-        if mark in _OUT:
-            return -abs(amount)
-        if mark in _IN:
-            return abs(amount)
-        raise _Unfit("the mark of debit or credit is unknown")
-    debit, credit = values.get("debit"), values.get("credit")
-    if isinstance(debit, Decimal) and isinstance(credit, Decimal) and debit and credit:
-        raise _Unfit("both debit and credit are given")
-    if isinstance(debit, Decimal) and (debit or not isinstance(credit, Decimal)):
-        return -abs(debit)
-    if isinstance(credit, Decimal):
-        return credit
-    raise _Unfit("no amount")
+def _row(
+    table: RawTable, number: int, cells: Mapping[str, str], values: Mapping[str, object]
+) -> TableRow:
+    days = {field: _day(values.get(field)) for field in _DAYS}
+    amounts = {field: _amount(values.get(field)) for field in _AMOUNTS}
+    if any(cells.get(f) and found is None for f, found in (days | amounts).items()):
+        # A filled cell that does not fit its reading: without a day the bank room refuses the row.
+        days = dict.fromkeys(_DAYS)
+    texts = {field: cells.get(field) or None for field in _TEXTS}
+    return TableRow(
+        first_line=int(table.first_lines[number]),
+        last_line=int(table.last_lines[number]),
+        raw=" | ".join(table.raw_row(number)),
+        purpose=cells.get("purpose", ""),
+        status="pending" if _is_pending(cells.get("status", "")) else None,
+        booking_date=days["booking_date"],
+        value_date=days["value_date"],
+        amount=amounts["amount"],
+        debit=amounts["debit"],
+        credit=amounts["credit"],
+        balance=amounts["balance"],
+        currency=texts["currency"],
+        sign=texts["sign"],
+        counterparty_name=texts["counterparty_name"],
+        counterparty_iban=texts["counterparty_iban"],
+        account=texts["account"],
+        bank_reference=texts["bank_reference"],
+    )
 
 
 def _day(value: object) -> date | None:
@@ -165,28 +103,13 @@ def _day(value: object) -> date | None:
     return value if isinstance(value, date) else None
 
 
-def _is_pending(cells: Mapping[str, str]) -> bool:
-    status = normal_label(cells.get("status", ""))
-    return any(word in status for word in _PENDING)
+def _amount(value: object) -> Decimal | None:
+    return value if isinstance(value, Decimal) else None
 
 
-def _account(table: RawTable, mapping: TableMapping) -> AccountRef | None:
-    """The account above the table, None when a column names it. Raises BankFileError."""
-    if "account" in mapping.fields:
-        return None
-    found = {m.group().replace(" ", "") for line in table.preamble for m in _IBAN.finditer(line)}
-    if len(found) != 1:
-        raise BankFileError("The table names no account, or several.")
-    return AccountRef(iban=found.pop(), number=None)
-
-
-def _named_account(cell: str) -> AccountRef:
-    match = _IBAN.search(cell)
-    if match:
-        return AccountRef(iban=match.group().replace(" ", ""), number=None)
-    if not cell.strip():
-        raise BankFileError("A line of the table names no account.")
-    return AccountRef(iban=None, number=cell.strip())
+def _is_pending(status: str) -> bool:
+    told = normal_label(status)
+    return any(word in told for word in (*_PENDING, *_UNBOOKED))
 
 
 def _currency(table: RawTable, mapping: TableMapping) -> str | None:
@@ -200,41 +123,5 @@ def _currency(table: RawTable, mapping: TableMapping) -> str | None:
         if found:
             return _SIGNS.get(found.group(), found.group())
     named = {m.group() for line in table.preamble for m in _CURRENCY.finditer(line)}
-    return _SIGNS.get(next(iter(named)), next(iter(named))) if len(named) == 1 else None
-
-
-def _statement(
-    account: AccountRef, lines: list[Line], balances: list[tuple[Line, Decimal]]
-) -> Statement:
-    """Lines oldest first; a running balance must hold between all of them."""
-    newest_first = len(lines) > 1 and lines[0].booking_date > lines[-1].booking_date
-    booked = [line for line in lines if line.status is Status.BOOKED]
-    opening = closing = None
-    faults: tuple[str, ...] = ()
-    if booked and len(balances) == len(booked):
-        upwards = _runs(balances)
-        downwards = _runs(balances[::-1])
-        if upwards or downwards:
-            ordered = balances if upwards else balances[::-1]
-            newest_first = not upwards
-            (first, start), (last, end) = ordered[0], ordered[-1]
-            opening = Balance(start - first.amount, first.booking_date, first.currency)
-            closing = Balance(end, last.booking_date, last.currency)
-        else:
-            faults = ("the running balance does not follow from the amounts",)
-    days = pl.Series([line.booking_date for line in lines])
-    return Statement(
-        kind=Kind.STATEMENT,
-        account=account,
-        number=None,
-        opening=opening,
-        closing=closing,
-        lines=tuple(lines[::-1] if newest_first else lines),
-        first_day=days.min() if len(days) else None,  # pyright: ignore[reportArgumentType]
-        last_day=days.max() if len(days) else None,  # pyright: ignore[reportArgumentType]
-        faults=faults,
-    )
-
-
-def _runs(balances: list[tuple[Line, Decimal]]) -> bool:
-    return all(before[1] + after[0].amount == after[1] for before, after in pairwise(balances))
+    named = {_SIGNS.get(name, name) for name in named}
+    return named.pop() if len(named) == 1 else None

@@ -14,7 +14,6 @@ import polars as pl
 from psycopg.types.json import Jsonb
 
 from tgv_dagster.bank import importing as bank
-from tgv_dagster.bank.frame import BankFileError
 from tgv_dagster.bank.recording import Source
 from tgv_dagster.bank.undoing import undo_import
 from tgv_dagster.intervals.writing import IntervalTable, remove, write
@@ -131,12 +130,8 @@ def book_rows(
     A table whose account nobody has confirmed stays asked and is due again once it is confirmed.
     """
     source = Source(job.mandant_id, job.sha256, job.document_id, level, job.is_test, by)
-    try:
-        file = bank_file(table, mapping, known_currency=_only_currency(connection, job))
-    except BankFileError as error:
-        report = bank.record_unreadable(connection, source, str(error))
-    else:
-        report = bank.import_bank_file(connection, file, source)
+    file = bank_file(table, mapping, known_currency=_only_currency(connection, job))
+    report = bank.import_bank_file(connection, file, source)
     done = report.state is bank.State.IMPORTED
     connection.execute(
         "UPDATE table_imports SET state = %s, reason = %s, rows = %s, inserted = %s, known = %s,"
