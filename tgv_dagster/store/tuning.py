@@ -24,6 +24,15 @@ WORDS_FIRST = False
 EXACT_SCAN_ROWS = 30_000
 RERANK_ROWS = 3_200
 
+TRIAGE_LEAST_DOC_TYPE = 0.8
+TRIAGE_LEAST_ENTITY = 0.8
+TRIAGE_LEAST_PROVIDER = 0.8
+TRIAGE_LEAST_AMOUNTS = 0.8
+TRIAGE_LEAST_DATES = 0.75
+TRIAGE_LEAST_NUMBERS = 0.8
+TRIAGE_LEAST_LANGUAGE = 0.5
+TRIAGE_LEAST_PROJECT = 0.8
+
 NEVER = "never"
 Value = int | float | bool
 
@@ -78,6 +87,13 @@ def _parsed(text: str, kind: type[Value]) -> Value:
 
 
 _RETRIEVAL = "retrieval"
+_UNDERSTANDING = "understanding"
+
+
+def _least(key: str, default: float, what: str) -> TuningValue:
+    says = f"confidence below which {what} is asked instead of stated"
+    return TuningValue(key, default, says, _UNDERSTANDING, 0, 1)
+
 
 REGISTER: tuple[TuningValue, ...] = (
     TuningValue("CHUNK_CHARS", CHUNK_CHARS, "characters of a chunk", _RETRIEVAL, 50, 100_000),
@@ -107,6 +123,14 @@ REGISTER: tuple[TuningValue, ...] = (
         " 1,600 .990, 2,400 .997, 3,200 .999, 4,800 1.000",
         measured_on=date(2026, 11, 30),
     ),
+    _least("TRIAGE_LEAST_DOC_TYPE", TRIAGE_LEAST_DOC_TYPE, "the kind of a document"),
+    _least("TRIAGE_LEAST_ENTITY", TRIAGE_LEAST_ENTITY, "the entity"),
+    _least("TRIAGE_LEAST_PROVIDER", TRIAGE_LEAST_PROVIDER, "the supplier"),
+    _least("TRIAGE_LEAST_AMOUNTS", TRIAGE_LEAST_AMOUNTS, "an amount"),
+    _least("TRIAGE_LEAST_DATES", TRIAGE_LEAST_DATES, "a date"),
+    _least("TRIAGE_LEAST_NUMBERS", TRIAGE_LEAST_NUMBERS, "a number on the paper"),
+    _least("TRIAGE_LEAST_LANGUAGE", TRIAGE_LEAST_LANGUAGE, "the language"),
+    _least("TRIAGE_LEAST_PROJECT", TRIAGE_LEAST_PROJECT, "the project"),
 )  # fmt: skip
 
 _BY_KEY = {value.key: value for value in REGISTER}
@@ -197,23 +221,28 @@ def load(database: Database) -> Tuning:
     The event is recorded once until somebody sets the value.
     """
     with database.worker() as connection:
-        rows = connection.execute(
-            "SELECT key, value, measured_note, measured_at, expires_when FROM tuning_values"
-        ).fetchall()
-        values: dict[str, Value] = {}
-        reasons: dict[str, str] = {}
-        texts = {row[0]: row[1] for row in rows}
-        for value in REGISTER:
-            try:
-                values[value.key] = value.parse(_stored(texts, value.key))
-            except TuningError as error:
-                values[value.key], reasons[value.key] = value.default, str(error)
-        for key, reason in reasons.items():
-            _tell_fallback(connection, key, reason)
+        return load_in(connection)
+
+
+def load_in(connection: Connection) -> Tuning:
+    """The same in the caller's transaction."""
+    rows = connection.execute(
+        "SELECT key, value, measured_note, measured_at, expires_when FROM tuning_values"
+    ).fetchall()
+    values: dict[str, Value] = {}
+    reasons: dict[str, str] = {}
+    texts = {row[0]: row[1] for row in rows}
+    for value in REGISTER:
+        try:
+            values[value.key] = value.parse(_stored(texts, value.key))
+        except TuningError as error:
+            values[value.key], reasons[value.key] = value.default, str(error)
+    for key, reason in reasons.items():
+        _tell_fallback(connection, key, reason)
     accounts = {
-        key: Measured(number, note, measured_at, expires_when)
-        for key, text, note, measured_at, expires_when in rows
-        if (number := values.get(key, _number(text))) is not None
+    key: Measured(number, note, measured_at, expires_when)
+    for key, text, note, measured_at, expires_when in rows
+    if (number := values.get(key, _number(text))) is not None
     }
     return Tuning(values, accounts, tuple(reasons))
 
