@@ -65,7 +65,8 @@ class Origin:
 
     `path` is relative to the watched folder, `modified_at` the file's own time, `account`,
     `mailbox`, `uidvalidity` and `uid` identify a mail, `message_id` is a hint only, `project_hint`
-    is the code of the project that the uploader named.
+    is the code of the project that the uploader named. `thread_headers` says whether the
+    nearest mail has In-Reply-To or References: present, absent, None for not recorded (MAIL-60).
     """
 
     path: str | None = None
@@ -85,6 +86,8 @@ class Origin:
     raw_name: str | None = None
     project_hint: str | None = None
     mail_headers: str | None = None
+    thread_headers: str | None = None
+    references: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The facts that apply."""

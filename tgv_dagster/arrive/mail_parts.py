@@ -22,6 +22,7 @@ from tgv_dagster.arrive.gates import (
     RawKind,
     arrival_key,
 )
+from tgv_dagster.arrive.mail_ledger import ThreadHeaders
 from tgv_dagster.arrive.mime_images import ShownPicture, shown_picture
 from tgv_dagster.arrive.mime_model import (
     CONTAINER_ROLES,
@@ -290,6 +291,8 @@ def part_origin(mail_arrival: MailArrival, mail: Mail, leaf: Leaf | None) -> Ori
         mail_to=_addresses(inner.to),
         mail_subject=inner.subject,
         in_reply_to=None if inner.in_reply_to is None else " ".join(inner.in_reply_to),
+        references=None if inner.references is None else " ".join(inner.references),
+        thread_headers=_thread_headers(inner),
         parent_message_id=outer.message_id if inner is not outer else None,
         raw_name=None if leaf is None or leaf.raw_name is None else leaf.filename,
         mail_headers=" ".join(sorted({f.name.lower() for f in outer.fields} & RULE_HEADERS))
@@ -300,6 +303,12 @@ def part_origin(mail_arrival: MailArrival, mail: Mail, leaf: Leaf | None) -> Ori
 def _addresses(addresses: Sequence[object]) -> str | None:
     found = [str(getattr(a, "address", "")) for a in addresses]
     return ", ".join(a for a in found if a) or None
+
+
+def _thread_headers(headers: MailHeaders) -> ThreadHeaders:
+    """Whether the mail says what it answers; a header without any id is there all the same."""
+    absent = headers.in_reply_to is None and headers.references is None
+    return ThreadHeaders.ABSENT if absent else ThreadHeaders.PRESENT
 
 
 def _headers_around(mail: Mail, leaf: Leaf) -> MailHeaders:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from tgv_dagster.arrive.mail_ledger import ThreadHeaders
 from tgv_dagster.store.db import Connection, Database, rows_as_dicts
 from tgv_dagster.store.levels import is_known
 from tgv_dagster.store.scope import Scope
@@ -84,7 +85,12 @@ class ShownArrival:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """How a mail document hangs together with others; None is not recorded or not a mail."""
+    """How a mail document hangs together with others; None is not recorded or not a mail.
+
+    `reply` tells a mail without the headers In-Reply-To and References apart from one of which
+    nobody wrote down whether it has them; None for what came in no mail (MAIL-60). The mail around
+    a mail inside it, `parent_message_id`, is no reply thread (MAIL-61).
+    """
 
     message_id: str | None
     in_reply_to: str | None
@@ -92,6 +98,8 @@ class Thread:
     mail_from: str | None
     mail_to: str | None
     mail_subject: str | None
+    reply: ThreadHeaders | None = None
+    references: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +155,7 @@ def document_view(database: Database, scope: Scope, document_id: int) -> Documen
             "SELECT id FROM cases WHERE document_id = %s AND state = 'open' ORDER BY id",
             (document_id,),
         ).fetchall()
-    thread = Thread(**{name: row.pop(name) for name in Thread.__dataclass_fields__})
+    thread = _thread(row)
     return DocumentView(
         **row,
         level_known=is_known(row["confidentiality_level"]),
@@ -165,9 +173,31 @@ _DOCUMENT = """
         d.confidentiality_level, d.visible_from, d.state, d.held_gate, d.held_reason, d.flow_stage,
         d.finance_stage, d.date_received, d.intent_text, d.legacy_number, d.message_id,
         d.in_reply_to, d.parent_message_id, d.mail_from, d.mail_to, d.mail_subject,
+        a.origin ->> 'thread_headers' AS thread_headers,
+        a.origin ->> 'references' AS mail_references,
         (SELECT count(*) FROM rag_chunks c WHERE c.document_id = d.id AND c.active) AS chunks
-    FROM documents d LEFT JOIN raw_items r ON r.id = d.raw_item_id WHERE d.id = %s
+    FROM documents d LEFT JOIN raw_items r ON r.id = d.raw_item_id
+    LEFT JOIN LATERAL (
+        SELECT origin FROM arrivals WHERE document_id = d.id
+          AND origin ->> 'message_id' IS NOT DISTINCT FROM d.message_id
+        ORDER BY origin ->> 'thread_headers' IS NULL, id LIMIT 1) a ON true
+    WHERE d.id = %s
 """
+
+
+def _thread(row: dict[str, Any]) -> Thread:
+    """Take the thread's columns out of the row."""
+    facts = {name: row.pop(name) for name in _MAIL_FACTS}
+    recorded, references = row.pop("thread_headers"), row.pop("mail_references")
+    reply = None
+    if facts["message_id"] or facts["mail_from"]:
+        reply = ThreadHeaders(recorded or ThreadHeaders.NOT_RECORDED)
+    return Thread(**facts, reply=reply, references=tuple((references or "").split()))
+
+
+_MAIL_FACTS = (
+    "message_id", "in_reply_to", "parent_message_id", "mail_from", "mail_to", "mail_subject",
+)  # fmt: skip
 
 
 def _receipt(row: dict[str, Any]) -> ShownValue:

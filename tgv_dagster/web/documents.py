@@ -12,6 +12,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from pydantic import BaseModel
 
+from tgv_dagster.arrive.mail_ledger import ThreadHeaders
 from tgv_dagster.web import originals, pages, previews
 from tgv_dagster.web.document_more import surroundings
 from tgv_dagster.web.document_view import document_view
@@ -63,7 +64,11 @@ class ShownArrivalOut(BaseModel):
 
 
 class ThreadOut(BaseModel):
-    """The mail around the document; null is not recorded or not a mail."""
+    """The mail around the document; null is not recorded or not a mail.
+
+    `reply`: whether the mail has In-Reply-To or References (`present`, `absent`), or nobody wrote
+    that down (`not_recorded`); null for what came in no mail.
+    """
 
     message_id: str | None
     in_reply_to: str | None
@@ -71,6 +76,8 @@ class ThreadOut(BaseModel):
     mail_from: str | None
     mail_to: str | None
     mail_subject: str | None
+    reply: ThreadHeaders | None
+    references: list[str]
 
 
 class DocumentOut(BaseModel):
