@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import schemathesis
-from arrive.dovecot import PASSWORD, USER, Dovecot, running_dovecot
+from dovecot import PASSWORD, USER, Dovecot, running_dovecot
 from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
