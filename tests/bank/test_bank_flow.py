@@ -12,7 +12,7 @@ from bank_walks import add_account, bring, ledger, number
 from shared_builders import import_test_organisation
 
 from tgv_dagster import vollzug
-from tgv_dagster.bank import figures, matching
+from tgv_dagster.bank import figures, matching, periods
 from tgv_dagster.bank.matching import Ground, Half, Pair
 from tgv_dagster.clarify.execution import CardNotFound
 from tgv_dagster.flow import run_until_idle
@@ -338,3 +338,37 @@ def test_test_files_make_test_bookings_that_no_figure_counts(firm: Database) -> 
     with firm.worker() as connection:
         assert number(connection, "SELECT count(*) FROM txn_master WHERE is_test") == 2
         assert figures.unmatched(connection) == ()
+
+
+def test_bookings_follow_the_walls_of_their_document_even_in_a_locked_month(
+    installation: Installation,
+) -> None:
+    database = installation.database
+    add_account(database)
+    place(installation, "auszug.xml", camt(camt_statement(MARCH)))
+    run_until_idle(installation)
+    vera = Scope.for_principal(database, "vera", source="test")
+
+    def visible() -> tuple[int, int]:
+        with database.reading(vera) as connection:
+            return (
+                number(connection, "SELECT count(*) FROM txn_master"),
+                number(connection, "SELECT count(*) FROM bank_statements"),
+            )
+
+    def set_level(level: str) -> None:
+        with database.worker() as connection:
+            connection.execute("UPDATE documents SET confidentiality_level = %s", (level,))
+
+    set_level("intern")
+    assert visible() == (2, 1)
+    with database.worker() as connection:
+        periods.lock_period(connection, entity="nord-gmbh", period="2026-03", author="anna")
+    set_level("vertraulich")
+    assert visible() == (0, 0)
+    with database.worker() as connection:
+        changed = "SELECT count(*) FROM txn_master WHERE changed_at IS NOT NULL"
+        assert number(connection, changed) == 2  # by the lock itself, not by the wall
+        connection.execute("UPDATE documents SET is_test = true")
+        assert number(connection, "SELECT count(*) FROM txn_master WHERE NOT is_test") == 0
+    assert visible() == (0, 0)
