@@ -243,7 +243,7 @@ def test_words_are_kept_and_come_back_as_a_card(service: Service, anna: Browser)
     assert anna.send(f"/inbox/{case}/say", text="Fällig am 14.04.2026").status_code == 303
     page = anna.get(f"/inbox/{case}").text
     assert "Fällig am 14.04.2026" in page
-    assert "<strong>2026-04-14</strong>" in page
+    assert "<strong>14 Apr 2026</strong>" in page
 
 
 def test_a_session_that_ended_keeps_the_answer_from_being_taken(service: Service) -> None:

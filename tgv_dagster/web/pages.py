@@ -87,6 +87,7 @@ def render(
             language=speaker.language,
             say=speaker.say,
             label=speaker.label,
+            shown=speaker.shown,
             day=speaker.day,
             moment=speaker.moment,
             number=speaker.number,

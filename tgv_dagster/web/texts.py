@@ -70,7 +70,7 @@ class Speaker:
     def __init__(self, language: str) -> None:
         self.language = language
         self._texts = texts(language)
-        self._locale = Locale.parse(language)
+        self._locale = Locale.parse("en_GB" if language == "en" else language)
 
     def say(self, key: str, **values: object) -> str:
         """The text of a key with its values put in (`%(name)s`); KeyError when there is none."""
@@ -93,6 +93,20 @@ class Speaker:
             except ValueError:
                 return str(value)
         return "–" if value is None else format_date(value, "medium", locale=self._locale)
+
+    def shown(self, field: str, value: str | None) -> str:
+        """A stored value as people read it: days and words of closed sets; others as they are."""
+        if value is None:
+            return "–"
+        group = {"confidentiality_level": "level"}.get(field, field)
+        if self.knows(f"{group}.{value}"):
+            return self.label(group, value)
+        try:
+            if "T" in value:
+                return self.moment(datetime.fromisoformat(value))
+            return self.day(value) if "date" in field or "deadline" in field else value
+        except ValueError:
+            return value
 
     def moment(self, value: datetime | None) -> str:
         """A moment with its minutes, in `ZONE`."""
