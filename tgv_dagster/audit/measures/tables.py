@@ -1,4 +1,4 @@
-"""Measurements of the table flow: whole imports, known projects, silent class 2, nothing skipped."""
+"""Measurements of the table flow: whole imports, known projects, silent class 2, no skips."""
 
 from __future__ import annotations
 
