@@ -12,7 +12,7 @@ from bank_walks import add_account, bring, ledger, number
 from shared_builders import import_test_organisation
 
 from tgv_dagster import vollzug
-from tgv_dagster.bank import figures, matching, periods
+from tgv_dagster.bank import figures, flowing, matching, periods
 from tgv_dagster.bank.matching import Ground, Half, Pair
 from tgv_dagster.clarify.execution import CardNotFound
 from tgv_dagster.flow import run_until_idle
@@ -372,3 +372,28 @@ def test_bookings_follow_the_walls_of_their_document_even_in_a_locked_month(
         connection.execute("UPDATE documents SET is_test = true")
         assert number(connection, "SELECT count(*) FROM txn_master WHERE NOT is_test") == 0
     assert visible() == (0, 0)
+
+
+def test_a_waiting_table_is_due_for_the_recogniser_and_a_statement_for_this_room(
+    firm: Database,
+) -> None:
+    documents = [invoice(firm, "1.00", "RE-1000"), invoice(firm, "2.00", "RE-2000")]
+    with firm.worker() as connection:
+        for document, variant in zip(documents, ("table", "camt.053"), strict=True):
+            connection.execute(
+                "INSERT INTO bank_imports (mandant_id, document_id, raw_sha256, variant,"
+                " parser_version, state, reason, created_by) SELECT mandant_id, id, raw_sha256, %s,"
+                " '1', 'waiting', 'account', 'anna' FROM documents WHERE id = %s",
+                (variant, document),
+            )
+        assert flowing.again(connection, documents) == 2
+        rows = connection.execute("SELECT subject_id, stage FROM flow_ledger").fetchall()
+    assert sorted(rows) == [(documents[0], "tables"), (documents[1], "bank")]
+
+
+def test_the_account_of_a_test_entity_makes_test_bookings(firm: Database) -> None:
+    with firm.worker() as connection:
+        connection.execute("UPDATE entities SET is_test = true WHERE slug = 'nord-gmbh'")
+    bring(firm, camt(camt_statement(MARCH)))
+    with firm.worker() as connection:
+        assert number(connection, "SELECT count(*) FROM txn_master WHERE is_test") == 2

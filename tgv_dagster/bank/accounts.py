@@ -44,7 +44,9 @@ def find(connection: Connection, mandant_id: int, ref: AccountRef) -> Account | 
         """
         SELECT id, mandant_id, entity, account_key, name, currency, active,
             proposed_at IS NOT NULL AND confirmed_by IS NULL AND NOT active,
-            coalesce(books_reports, false), is_test
+            coalesce(books_reports, false), is_test OR EXISTS (
+                SELECT 1 FROM entities e JOIN mandanten m ON m.id = e.mandant_id
+                WHERE e.slug = md_accounts.entity AND (e.is_test OR m.is_test))
         FROM md_accounts
         WHERE mandant_id = %(tenant)s AND (account_key = %(key)s OR iban = %(key)s
             OR (iban LIKE 'DE%%' AND substr(iban, 5) = %(german)s))

@@ -97,8 +97,23 @@ def bring_document(
 
 
 def again(connection: Connection, documents: Iterable[int]) -> int:
-    """Make documents due for this stage once more; returns how many."""
-    return ledger.enqueue(connection, Stage.BANK, documents, again=True)
+    """Make documents due once more for the stage that reads them; returns how many.
+
+    Tables of bookings come through the recogniser of tables, everything else through this room.
+    """
+    wanted = sorted(set(documents))
+    tables = {
+        row[0]
+        for row in connection.execute(
+            "SELECT document_id FROM bank_imports WHERE document_id = ANY (%s)"
+            " AND variant LIKE 'table%%' AND state <> 'undone'",
+            (wanted,),
+        )
+    }
+    own = [document for document in wanted if document not in tables]
+    return ledger.enqueue(connection, Stage.BANK, own, again=True) + ledger.enqueue(
+        connection, Stage.TABLES, tables, again=True
+    )
 
 
 def _enqueue(connection: Connection, limit: int) -> None:
