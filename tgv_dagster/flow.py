@@ -35,6 +35,7 @@ from tgv_dagster.store.stages import Room, Stage
 from tgv_dagster.tables.flowing import take_tables
 from tgv_dagster.understand.entering import enter_documents
 from tgv_dagster.understand.extracting import extract_texts
+from tgv_dagster.understand.picture_text import may_carry_text
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) of the running batch."""
@@ -162,6 +163,7 @@ def _split(installation: Installation, progress: Progress | None) -> BatchReport
         installation.database,
         installation.blobs,
         limit=installation.settings.batch_size,
+        reads_text=lambda content: may_carry_text(installation.extraction, content),
         progress=progress,
     )
 

@@ -166,19 +166,20 @@ def shown_pictures(mail: Mail) -> tuple[ShownPicture, ...]:
 def sent_before(
     connection: Connection, mail: MailArrival, pictures: Sequence[ShownPicture]
 ) -> frozenset[str]:
-    """Hashes of those that their sender sent to this tenant in another mail: signatures."""
+    """Hashes of those that their sender sent to this tenant in an earlier mail: signatures."""
     rows = connection.execute(
         """
         SELECT DISTINCT p.part_sha FROM mail_parts p
         JOIN arrivals a ON a.id = p.mail_arrival_id
         JOIN unnest(%s::text[], %s::text[]) AS shown (sha, sender)
           ON shown.sha = p.part_sha AND shown.sender IS NOT DISTINCT FROM p.sender
-        WHERE p.eml_sha <> %s AND a.mandant_id IS NOT DISTINCT FROM %s
+        WHERE p.eml_sha <> %s AND a.id < %s AND a.mandant_id IS NOT DISTINCT FROM %s
         """,
         (
             [one.sha256 for one in pictures],
             [one.sender for one in pictures],
             mail.sha256,
+            mail.arrival_id,
             mail.mandant_id,
         ),
     ).fetchall()

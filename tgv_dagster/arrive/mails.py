@@ -42,11 +42,12 @@ MAILS_TOGETHER = 50
 BYTES_TOGETHER = 64 << 20
 """Mails whose parts are made durable together; they are read and taken apart one at a time."""
 
-ReadsText = Callable[[bytes, str], bool]
-"""Whether text can be read off the bytes of a picture of this media type."""
+ReadsText = Callable[[bytes], bool]
+"""Whether text can be read off a picture, or nobody can tell; reading is a later room's business,
+so the flow hands it in."""
 
 
-def no_text(content: bytes, media_type: str) -> bool:
+def no_text(content: bytes) -> bool:
     """Nothing is read off pictures."""
     return False
 
@@ -104,6 +105,8 @@ class _Batch:
         self._waiting: list[int] = []
         self._ready: dict[int, _Secured | StoreError] = {}
         self._together = MAILS_TOGETHER
+        # Pictures of this batch, whose rows may not stand yet: tenant, sender, hash → first mail.
+        self._shown: dict[tuple[int | None, str | None, str], str] = {}
 
     def begin(self, claims: tuple[Claim, ...]) -> None:
         """Remember what is to come."""
@@ -183,11 +186,15 @@ class _Batch:
             return frozenset()
         with self._database.worker() as connection:
             known = sent_before(connection, mail, pictures)
+        for picture in pictures:
+            key = (mail.mandant_id, picture.sender, picture.sha256)
+            if self._shown.setdefault(key, mail.sha256) != mail.sha256:
+                known |= {picture.sha256}
         return frozenset(
             picture.path
             for picture in pictures
             if picture.sha256 not in known
-            and (picture.camera or self._reads_text(picture.content(), picture.media_type))
+            and (picture.camera or self._reads_text(picture.content()))
         )
 
     def _write(self, claim: Claim, ready: _Secured) -> str:

@@ -64,11 +64,6 @@ class ShownPicture:
         """Hash of its bytes."""
         return self.leaf.sha256
 
-    @property
-    def media_type(self) -> str:
-        """Its type by its content, else as labelled."""
-        return self.leaf.sniffed_type or self.leaf.media_type
-
     def content(self) -> bytes:
         """Its bytes."""
         return self.leaf.content
