@@ -92,6 +92,12 @@ class MailReportOut(BaseModel):
     run: str | None = None
 
 
+class DropOut(UploadOut):
+    """The queue of dropped mails; `run` is where many of them can be watched in the background."""
+
+    run: str | None = None
+
+
 class MarkedOut(BaseModel):
     """What became of one named mail."""
 
@@ -190,12 +196,15 @@ _DROP_SCHEMA: dict[str, Any] = {
     "/mail-drop",
     status_code=202,
     summary="Hand over mails as files",
-    response_model=UploadOut,
+    response_model=DropOut,
     responses=documented(400, 401, 403, 413, 422, 503),
     openapi_extra=_DROP_SCHEMA,
 )
-async def mail_drop(request: Request, service: Service, scope: Editor) -> UploadOut:
-    """Secure dragged `.eml` files; they go the way of a fetched mail. Instead of forwarding."""
+async def mail_drop(request: Request, service: Service, scope: Editor) -> DropOut:
+    """Secure dragged `.eml` files; they go the way of a fetched mail. Instead of forwarding.
+
+    What was secured is worked on in the background: few mails by the next tick, many by a run.
+    """
     async with request.form(
         max_files=MAX_FILES, max_fields=0, max_part_size=_MAX_FIELD_BYTES
     ) as form:
@@ -209,7 +218,9 @@ async def mail_drop(request: Request, service: Service, scope: Editor) -> Upload
         queue = await run_in_threadpool(
             drop_mails, service.database, service.blobs, scope, Drop(), files
         )
-    return UploadOut.model_validate({"files": queue}, from_attributes=True)
+    secured = sum(one.arrival_id is not None for one in queue)
+    run = await run_in_threadpool(_in_background, service, secured, "intake", {})
+    return DropOut.model_validate({"files": queue, "run": run}, from_attributes=True)
 
 
 @router.post(
