@@ -39,7 +39,48 @@ def open_cases(door: dg.ResourceParam[Door]) -> dg.MaterializeResult:
     )
 
 
+@dg.asset(
+    group_name=str(Room.CLARIFY),
+    deps=["documents", "document_details", "filed_documents"],
+    description="The share of documents that needed nobody, per tenant, kind and month.",
+    owners=OWNERS,
+    kinds={"python", "postgres"},
+    code_version=CODE_VERSION,
+)
+def needed_nobody(door: dg.ResourceParam[Door]) -> dg.MaterializeResult:
+    """Show how many documents went through without a person, and how that share moves."""
+    with door.discreetly("needed_nobody"), door.installation().database.worker() as connection:
+        counts = summaries.needed_nobody(connection)
+    documents = sum(row.documents for row in counts)
+    untouched = sum(row.needed_nobody for row in counts)
+    return dg.MaterializeResult(
+        metadata={
+            "documents": documents,
+            "needed_nobody": untouched,
+            "share": "unmeasured" if not documents else f"{untouched / documents:.1%}",
+            "by_tenant_kind_and_month": shown.table(
+                {
+                    "tenant": row.mandant,
+                    "kind": row.kind,
+                    "month": row.month,
+                    "documents": row.documents,
+                    "needed_nobody": row.needed_nobody,
+                    "share": f"{row.needed_nobody / row.documents:.1%}",
+                }
+                for row in counts
+            ),
+            "trend": shown.shares(
+                {
+                    (f"{row.mandant} · {row.kind}", row.month): (row.needed_nobody, row.documents)
+                    for row in counts
+                },
+                title="Share of documents that needed nobody, by month of receipt",
+            ),
+        }
+    )
+
+
 def assets(steps: Sequence[Step]) -> list[dg.AssetsDefinition]:
     """The assets of this room."""
     made = [step_asset(step, steps) for step in steps if step.room is Room.CLARIFY]
-    return [*made, open_cases]
+    return [*made, open_cases, needed_nobody]

@@ -46,6 +46,7 @@ class Expected:
     success: int = 200
     forbidden: frozenset[tuple[str | None, str | None]] = frozenset()
     is_open: bool = False
+    refused: int = 404
 
 
 def _document(service: Service, suffix: str = "", level: str = "intern") -> str:
@@ -104,6 +105,13 @@ def _rule(service: Service) -> int:
     return rule_id
 
 
+_THRESHOLD = "/api/thresholds/TRIAGE_LEAST_PROJECT"
+
+
+def _compartment(entity: str) -> dict[str, str]:
+    return {"folder": "invoice", "entity": entity, "default_level": "intern"}
+
+
 def _arrival_of(service: Service, number: int) -> int:
     ((arrival_id,),) = service.rows("SELECT id FROM arrivals WHERE document_id = %s", number)
     return arrival_id
@@ -115,6 +123,7 @@ def _parked(service: Service) -> int:
     return arrival_id
 
 
+OWNER = frozenset({("chef", None)})
 VERA, NOT_OWNER = frozenset({("vera", "nord")}), EVERYBODY - {("chef", None)}
 
 TABLE: dict[str, tuple[Expected, ...]] = {
@@ -174,6 +183,29 @@ TABLE: dict[str, tuple[Expected, ...]] = {
         ),
     ),
     "GET /api/inbox": (Expected(lambda s: ("/api/inbox", {}), EVERYBODY),),
+    "GET /api/compartments": (Expected(lambda s: ("/api/compartments", {}), EVERYBODY),),
+    "GET /api/unindexed": (Expected(lambda s: ("/api/unindexed", {}), EVERYBODY),),
+    "PUT /api/compartments": (
+        Expected(
+            lambda s: ("/api/compartments", {"json": _compartment("haus-sued")}),
+            frozenset({("sven", "sued"), ("chef", None), ("chef", "sued")}),
+            forbidden=EVERYBODY - MANAGERS,
+            refused=422,
+        ),
+    ),
+    "GET /api/thresholds": (
+        Expected(lambda s: ("/api/thresholds", {}), OWNER, forbidden=NOT_OWNER),
+    ),
+    "POST /api/thresholds/{key}/simulation": (
+        Expected(
+            lambda s: (f"{_THRESHOLD}/simulation", {"json": {"value": 0.5}}),
+            OWNER,
+            forbidden=NOT_OWNER,
+        ),
+    ),
+    "PUT /api/thresholds/{key}": (
+        Expected(lambda s: (_THRESHOLD, {"json": {"value": 0.8}}), OWNER, forbidden=NOT_OWNER),
+    ),
     "GET /api/rules": (
         Expected(
             lambda s: ("/api/rules", {}),
@@ -328,7 +360,7 @@ def test_who_may_gets_it_and_nobody_else(
     elif (login, mandant) in expected.forbidden:
         assert answer.status_code == 403
     else:
-        assert answer.status_code == (422 if route == "POST /api/upload" else 404)
+        assert answer.status_code == (422 if route == "POST /api/upload" else expected.refused)
 
 
 @pytest.mark.parametrize(

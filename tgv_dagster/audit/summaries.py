@@ -56,6 +56,17 @@ class CaseCount:
     cases: int
 
 
+@dataclass(frozen=True, slots=True)
+class Untouched:
+    """Documents of one tenant, kind and month of receipt, and how many of them needed nobody."""
+
+    mandant: str
+    kind: str
+    month: str
+    documents: int
+    needed_nobody: int
+
+
 AGES = ("0-1 days", "2-7 days", "8-14 days", "older")
 
 
@@ -123,3 +134,25 @@ def open_cases(connection: Connection) -> tuple[CaseCount, ...]:
         AGES,
     ).fetchall()
     return tuple(CaseCount(*row) for row in rows)
+
+
+def needed_nobody(connection: Connection, *, months: int = 12) -> tuple[Untouched, ...]:
+    """Per tenant, kind and month: documents about which no case was ever opened and no person
+    decided a value (FLOW-02). What is parked before it becomes a document counts in its case.
+    """
+    rows = connection.execute(
+        """
+        SELECT coalesce(m.slug, '-'), coalesce(d.doc_type, 'unknown'),
+            to_char(d.date_received AT TIME ZONE 'UTC', 'YYYY-MM'), count(*),
+            count(*) FILTER (WHERE c.document_id IS NULL AND v.document_id IS NULL)
+        FROM documents d LEFT JOIN mandanten m ON m.id = d.mandant_id
+        LEFT JOIN (SELECT DISTINCT document_id FROM cases) c ON c.document_id = d.id
+        LEFT JOIN (SELECT DISTINCT document_id FROM document_values WHERE origin = 'human') v
+          ON v.document_id = d.id
+        WHERE NOT d.is_test AND d.state <> 'trashed'
+          AND d.date_received >= now() - make_interval(months => %s)
+        GROUP BY 1, 2, 3 ORDER BY 3, 1, 2
+        """,
+        (months,),
+    ).fetchall()
+    return tuple(Untouched(*row) for row in rows)

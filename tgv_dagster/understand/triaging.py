@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tgv_dagster.arrive.gates import PartRole
+from tgv_dagster.store import tuning
 from tgv_dagster.store.db import Connection
 from tgv_dagster.store.levels import Level, is_known
 from tgv_dagster.understand.entity import EntityHint, HintSource
@@ -20,7 +21,14 @@ from tgv_dagster.understand.extracted import Extraction
 from tgv_dagster.understand.extracting import ArrivedBytes
 from tgv_dagster.understand.learned import load_learned
 from tgv_dagster.understand.rules import Action, Assignment, Rule, parse_conditions
-from tgv_dagster.understand.triage import MailFacts, TriageInput, TriageResult, triage
+from tgv_dagster.understand.thresholds import thresholds_of
+from tgv_dagster.understand.triage import (
+    MailFacts,
+    Thresholds,
+    TriageInput,
+    TriageResult,
+    triage,
+)
 from tgv_dagster.understand.vocabulary import EntityEntry, ProjectEntry, Vocabulary
 
 TRIAGE_VERSION = "1"
@@ -53,8 +61,17 @@ class Decision:
         return None if self.triage.entity_quelle is None else str(self.triage.entity_quelle)
 
 
-def decide(connection: Connection, arrived: ArrivedBytes, extraction: Extraction) -> Decision:
-    """Triage one arrival with the vocabulary and the rules of its tenant."""
+def decide(
+    connection: Connection,
+    arrived: ArrivedBytes,
+    extraction: Extraction,
+    *,
+    thresholds: Thresholds | None = None,
+) -> Decision:
+    """Triage one arrival with the vocabulary and the rules of its tenant.
+
+    `thresholds` other than the registered ones are for simulations.
+    """
     vocabulary = load_vocabulary(connection, is_test=arrived.is_test)
     mandanten = {e.mandant_slug: e.mandant_id for e in vocabulary.entities}
     own = _mandant_id(connection, arrived.mandant)
@@ -81,6 +98,7 @@ def decide(connection: Connection, arrived: ArrivedBytes, extraction: Extraction
             mandant_id=own,
             rules=load_rules(connection),
             learned=load_learned(connection),
+            thresholds=thresholds or thresholds_of(tuning.load_in(connection)),
         )
     )
     mandant_id = result.mandant_id if result.mandant_id is not None else own

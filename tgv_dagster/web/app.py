@@ -27,6 +27,7 @@ from tgv_dagster.web import (
     drop_pages,
     effect,
     errors,
+    filing,
     health,
     inbox_pages,
     know,
@@ -39,6 +40,7 @@ from tgv_dagster.web import (
     previews,
     search_pages,
     settings_pages,
+    thresholds,
 )
 from tgv_dagster.web.health import Probes
 from tgv_dagster.web.limits import BodyLimit, SafetyHeaders
@@ -53,6 +55,8 @@ ROUTERS = (
     mail.router,
     clarify.router,
     learning.router,
+    thresholds.router,
+    filing.router,
     deadlines.router,
     documents.router,
     legacy.router,
