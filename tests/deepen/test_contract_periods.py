@@ -154,3 +154,18 @@ def test_a_long_contract_is_read() -> None:
 @given(st.integers(1, 400), st.sampled_from(list(Unit)))
 def test_a_period_is_read_back_as_it_was_written(length: int, unit: Unit) -> None:
     assert Period.parse(str(Period(length, unit))) == Period(length, unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ("Er kann mit einer Frist von drei Monaten zum Ablauf gekündigt werden.", True),
+        ("The policy renews unless cancelled with three months notice before the end.", True),
+        ("Die Kündigungsfrist beträgt drei Monate.", False),
+        ("The notice period is three months.", False),
+    ],
+)
+def test_whether_a_notice_says_to_which_day_it_is_given(text: str, stated: bool) -> None:
+    found = contract_periods.notice(text)
+    assert found.found.period == Period(3, Unit.MONTH)
+    assert found.anchor_is_stated is stated

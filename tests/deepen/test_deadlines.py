@@ -120,6 +120,16 @@ def test_an_end_computed_from_the_start_is_no_second_opinion() -> None:
     assert [str(c.rule) for c in verdict.candidates] == ["start_plus_period", "end_minus_period"]
 
 
+def test_a_notice_to_an_end_is_counted_back_without_a_question() -> None:
+    facts = ContractFacts(
+        start=date(2024, 1, 1), end=date(2026, 12, 31), notice=_months(3), notice_to_an_end=True
+    )
+    verdict = deadlines.compute(facts)
+    assert verdict.open_points == ()
+    assert verdict.notice_deadline is not None
+    assert verdict.notice_deadline.value == date(2026, 9, 30)
+
+
 def test_a_printed_renewal_is_a_fact_of_its_own() -> None:
     facts = ContractFacts(
         start=date(2024, 1, 1), next_renewal=date(2027, 1, 1), notice=_months(3), auto_renewal=True

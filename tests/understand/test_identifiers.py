@@ -108,3 +108,24 @@ def test_random_digits_give_an_iban_only_with_a_right_checksum(digits: list[int]
 def test_long_texts_are_searched(unit: str) -> None:
     text = unit * (120_000 // len(unit))
     assert len(identifiers.find(text, "de")) <= len(text)
+
+
+def test_a_number_stands_under_its_head_among_other_heads() -> None:
+    head = "Numéro de facture    Date de facture    Échéance"
+    text = f"{head}\n2024-90048    04/09/2024    18/09/2024"
+    (found,) = [i for i in identifiers.find(text, "fr") if i.kind is IdentifierKind.INVOICE_NO]
+    assert (found.value, found.labelled) == ("2024-90048", True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Référence : Facture 77-4274550 du 08/10/2025",
+        "Bezug: Rechnung 77-4274550 vom 08.10.2025",
+        "Our reference: Tax Invoice 77-4274550 dated 08/10/2025",
+        "Riferimento: Fattura 77-4274550 del 08/10/2025",
+    ],
+)
+def test_the_number_of_the_document_referred_to_is_not_its_own(line: str) -> None:
+    found = identifiers.find(line, None)
+    assert "77-4274550" not in {i.value for i in found if i.kind is IdentifierKind.INVOICE_NO}

@@ -83,6 +83,7 @@ class Notice:
 
     found: FoundPeriod
     anchor: Anchor
+    anchor_is_stated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +113,10 @@ def notice(text: str) -> Notice:
         if _ends_with_cue(before, "notice_cues", "before") or _starts_with_cue(behind):
             found.append((period, span))
     anchors = list(words.finder("contract", "anchors").find(folded)) if found else []
-    anchor = Anchor.TERM_END
-    if found:
-        near = [hit for hit in anchors if abs(hit.start - found[0][1][0]) < 160]
-        anchor = Anchor(near[0].key) if near else Anchor.TERM_END
-    return Notice(_single(text, found), anchor)
+    near = [hit for hit in anchors if abs(hit.start - found[0][1][0]) < 160]
+    anchor = Anchor(near[0].key) if near else Anchor.TERM_END
+    to_the_end = bool(found) and _starts_with_cue(folded[found[0][1][1] : found[0][1][1] + 48])
+    return Notice(_single(text, found), anchor, bool(near) or to_the_end)
 
 
 def term(text: str) -> FoundPeriod:
@@ -237,11 +237,17 @@ def _ends_with_cue(before: str, section: str, key: str) -> bool:
 
 
 def _starts_with_cue(behind: str) -> bool:
-    for hit in words.finder("contract", "notice_cues").find(behind):
-        if hit.key == "behind":
-            gap = behind[: hit.start]
-            return len(gap.split()) <= 4 and not re.search(r"[.:;\n0-9]", gap)
-    return False
+    hit = next(_behind_cues().find(behind), None)
+    if hit is None:
+        return False
+    gap = behind[: hit.start]
+    return len(gap.split()) <= 4 and not re.search(r"[.:;\n0-9]", gap)
+
+
+@cache
+def _behind_cues() -> words.PhraseFinder:
+    """The cues behind a length; some of them are cues in front of one, too ("notice")."""
+    return words.PhraseFinder({"behind": words.phrases_by_key("contract", "notice_cues")["behind"]})
 
 
 def _single(text: str, found: list[tuple[Period, Offsets]]) -> FoundPeriod:

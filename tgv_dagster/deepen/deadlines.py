@@ -4,7 +4,8 @@ Here belongs calendar arithmetic on stated facts; nothing is read from text and 
 today's date. `as_of` is given where the next of a series is wanted.
 
 Two rules give a notice deadline: `start_plus_period` and `end_minus_period` (DATE-14). Where the
-document states its end or renewal itself, both are known, and a person decides when they differ.
+document states its end or renewal itself, both are known, and a person decides when they differ,
+unless the document says to which day the notice is given ("zum Ablauf", "before the end").
 An end that is only computed from the start is no second opinion: then the rule that counts back
 from it holds, because a notice has to reach the end of a term and not its beginning. Every
 candidate stays in the derivation.
@@ -52,7 +53,8 @@ class Derivation:
 class ContractFacts:
     """What a contract states; None is not stated. `source` names the document.
 
-    `open_ended` is a contract that says itself that it has no end.
+    `open_ended` is a contract that says itself that it has no end; `notice_to_an_end` one that
+    says that its notice is given to an end of the term, month, quarter or year.
     """
 
     start: date | None = None
@@ -63,6 +65,7 @@ class ContractFacts:
     renewal: Period | None = None
     auto_renewal: bool | None = None
     open_ended: bool = False
+    notice_to_an_end: bool = False
     source: str = ""
 
 
@@ -89,7 +92,7 @@ def compute(facts: ContractFacts, as_of: date | None = None) -> DeadlineVerdict:
     values = {candidate.value for candidate in candidates}
     points: tuple[OpenPoint, ...] = ()
     end_is_stated = facts.end is not None or facts.next_renewal is not None
-    if len(values) > 1 and end_is_stated:
+    if len(values) > 1 and end_is_stated and not facts.notice_to_an_end:
         points = (
             OpenPoint(
                 OpenPointKind.CONFLICT,

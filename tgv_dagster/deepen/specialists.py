@@ -16,7 +16,7 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from tgv_dagster.deepen import contract_periods, deadlines
-from tgv_dagster.deepen.contract_periods import FoundPeriod, Period
+from tgv_dagster.deepen.contract_periods import Anchor, FoundPeriod
 from tgv_dagster.deepen.deadlines import ContractFacts, Derivation
 from tgv_dagster.deepen.registry import BuildState, Entry, Registry, load
 from tgv_dagster.store.levels import Level
@@ -263,7 +263,7 @@ def _contract(work: _Work) -> None:
     renewal = contract_periods.renewal(work.text)
     _state_renewal(work, renewal)
     _state_contract_type(work)
-    _state_deadlines(work, notice.found.period, renewal)
+    _state_deadlines(work, notice, renewal)
 
 
 def _state_term(work: _Work, name: Field, term: TermDate) -> None:
@@ -337,7 +337,9 @@ def _tighten(work: _Work, level: Level, rule_id: str) -> None:
         )
 
 
-def _state_deadlines(work: _Work, notice: Period | None, renewal: contract_periods.Renewal) -> None:
+def _state_deadlines(
+    work: _Work, notice: contract_periods.Notice, renewal: contract_periods.Renewal
+) -> None:
     """Renewal, end and notice deadline by computation, each with its derivation (DATE-15)."""
     start, end = work.value(Field.CONTRACT_START_DATE), work.value(Field.CONTRACT_END_DATE)
     stated_renewal = work.value(Field.NEXT_RENEWAL_DATE) or _printed_renewal(work)
@@ -346,11 +348,12 @@ def _state_deadlines(work: _Work, notice: Period | None, renewal: contract_perio
         start=start if isinstance(start, date) else None,
         end=end if isinstance(end, date) else None,
         next_renewal=stated_renewal if isinstance(stated_renewal, date) else None,
-        notice=notice,
+        notice=notice.found.period,
         term=contract_periods.term(work.text).period,
         renewal=renewal.period,
         auto_renewal=automatic if isinstance(automatic, bool) else None,
         open_ended=_is_open_ended(work),
+        notice_to_an_end=notice.anchor_is_stated and notice.anchor is not Anchor.ANY_TIME,
         source=work.item.source,
     )
     verdict = deadlines.compute(facts, work.item.as_of)

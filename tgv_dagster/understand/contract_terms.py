@@ -81,12 +81,37 @@ def contract_end(text: str, language: str | None = None, country: str | None = N
     stated_none = _stated_none(contract, "end")
     if stated_none is not None:
         return stated_none
+    closing = _closing_the_start(contract)
+    if closing is not None:
+        return closing
     open_ended = next(words.finder("contract", "open_ended").find(contract.folded), None)
     if open_ended is not None:
         place = (open_ended.start, open_ended.end)
         note = text[slice(*place)]
         return TermDate(TermState.NONE, None, 0.9, place, "term.end.open_ended", note)
     return _hinted(contract, scored, "end") or _nothing("end")
+
+
+_UNTIL = re.compile(
+    r"[\s,]{1,3}(?:(?:und|et|and|e)\s)?(?:läuft |lauft |laeuft )?"
+    r"(?:bis zum|bis|jusqu'au|until|through|fino al|fino a)\s{1,2}"
+)
+
+
+def _closing_the_start(contract: _Contract) -> TermDate | None:
+    """ "à compter du … et jusqu'au …": the date that closes the span which the start opens."""
+    start = _decide(contract, list(_by_cues(contract, "start")), "start")
+    if start is None or start.state is not TermState.FOUND or start.span is None:
+        return None
+    for mention in contract.mentions:
+        if mention.span[0] <= start.span[1]:
+            continue
+        gap = contract.folded[start.span[1] : mention.span[0]]
+        if mention.ambiguous or _UNTIL.fullmatch(gap) is None:
+            return None
+        note = contract.text[slice(*mention.span)]
+        return TermDate(TermState.FOUND, mention.value, 0.9, mention.span, "term.end.span", note)
+    return None
 
 
 def _nothing(which: str) -> TermDate:

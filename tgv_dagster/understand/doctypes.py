@@ -281,6 +281,7 @@ _POINTERS = frozenset(
         *("den", "dem", "des", "von", "aus", "mit", "fur", "fuer", "gemas", "laut", "und", "keine"),
         *("kein", "sur", "votre", "notre", "la", "le", "de", "du", "pour", "par", "et", "sans"),
         *("to", "your", "our", "for", "of", "the", "and", "this", "no", "per", "with"),
+        *("bezug", "referenz", "reference", "ref", "riferimento", "rif"),
         *("vostra", "nostra", "della", "del", "di", "per", "con", "senza", "e"),
     ]
 )
@@ -379,13 +380,14 @@ def _title_value(folded: str, start: int, end: int, line_ends: list[int]) -> flo
     line = folded[line_start:line_end].strip()
     number = _line_number(line_ends, start)
     before = folded[line_start:start].strip(" #*:>-|")
-    rest = re.sub(r"[\d\W_]+|(?<!\w)(?:nr|no|vom|du|of|del|n|den)(?!\w)", "", folded[end:line_end])
+    rest_of_line = folded[end:line_end]
+    rest = re.sub(r"[\d\W_]+|(?<!\w)(?:nr|no|vom|du|of|del|n|den)(?!\w)", "", rest_of_line)
     if _SUBTITLE.match(folded, end):
         rest = ""
     at_start = not before or before.isdigit()
     if not rest and not at_start and _qualifies(before) and len(line) < _SHORT_LINE:
         return _TITLE_QUALIFIED if number < _TOP_LINES else _TITLE_NEAR
-    if rest and folded[start:end] in _alone():
+    if _WITH_DIGIT.sub("", rest_of_line).strip() and rest and folded[start:end] in _alone():
         return _TITLE_FAR
     if number < _HEAD_LINES and at_start and len(rest) <= _REST:
         return _TITLE_LINE if number < _TOP_LINES or not rest else _TITLE_START
@@ -394,6 +396,8 @@ def _title_value(folded: str, start: int, end: int, line_ends: list[int]) -> flo
     return _TITLE_NEAR if number < _TOP_LINES else _TITLE_FAR
 
 
+_WITH_DIGIT = re.compile(r"\S*\d\S*")
+"""A number behind a title word ("Avoir R710686") leaves the word alone on its line."""
 _FULL_LINE = 60
 
 

@@ -374,11 +374,23 @@ _NUMBER_BELOW = re.compile(
 )
 
 
+def _labels_by_line(folded: str) -> Iterator[words.Hit]:
+    """Labels within their lines: a title above a label does not make one label with it."""
+    finder = words.finder("numbers", "labels")
+    start = 0
+    for line in folded.split("\n"):
+        for hit in finder.find(line):
+            yield words.Hit(hit.key, hit.start + start, hit.end + start)
+        start += len(line) + 1
+
+
 def _document_numbers(text: str, folded: str) -> Iterator[Identifier]:
-    for hit in words.finder("numbers", "labels").find(folded):
+    for hit in _labels_by_line(folded):
         if hit.key == "another_document" or _points_elsewhere(folded, hit.start):
             continue
         match = _NUMBER.match(folded, hit.end) or _NUMBER_BELOW.match(folded, hit.end)
+        if match is None or not any(c.isdigit() for c in match["value"]):
+            match = _number_in_column(text, hit.start, hit.end)
         yield from _document_number(text, hit.key, match, labelled=True)
     for hit in words.finder("numbers", "nouns").find(folded):
         if _points_elsewhere(folded, hit.start):
@@ -392,9 +404,33 @@ def _document_numbers(text: str, folded: str) -> Iterator[Identifier]:
             yield from _document_number(text, hit.key, match, labelled=False)
 
 
+_CELL = re.compile(r"[^\s|]+(?: [^\s|]+)*")
+_NUMBER_CELL = re.compile(r"(?P<value>[0-9A-Za-z][0-9A-Za-z._/\-]{0,39})")
+_LABEL_REST = 3
+
+
+def _number_in_column(text: str, start: int, end: int) -> re.Match[str] | None:
+    """The number under a label that is one head of several: the same cell of the line below."""
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", end)
+    if line_end < 0:
+        return None
+    heads = list(_CELL.finditer(text, line_start, line_end))
+    at = next((i for i, cell in enumerate(heads) if cell.start() <= start < cell.end()), None)
+    if len(heads) < 2 or at is None or heads[at].end() - end > _LABEL_REST:
+        return None
+    below_start = line_end + 1
+    below_end = text.find("\n", below_start)
+    cells = list(_CELL.finditer(text, below_start, len(text) if below_end < 0 else below_end))
+    if len(cells) != len(heads):
+        return None
+    return _NUMBER_CELL.fullmatch(text, cells[at].start(), cells[at].end())
+
+
 _POINTS_ELSEWHERE = re.compile(
     r"(?<!\w)(?:zu|zur|zu unserer|zu ihrer|auf|unsere|ihre|sur|pour|votre|notre|for|to|your|our"
     r"|storno der|storno della|storniert|a fronte della|relativa alla|к)(?: die| der| la)? $"
+    r"|(?<!\w)(?:bezug|referenz|reference|riferimento) ?: (?:[a-z]{2,12} )?$"
 )
 
 

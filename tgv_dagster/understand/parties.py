@@ -384,9 +384,21 @@ def _block(layout: Layout, position: int) -> _Block:
         return _Block.NONE
     if any(_CONTACT.search(part) for part in below[depth + 1 : depth + 3]):
         return _Block.SENDER
+    if cell.line <= _TOP_LINE and _address_follows(layout, cell.line + depth + 2):
+        return _Block.SENDER
     if not layout.is_marked(cell.line, 1):
         return _Block.RECIPIENT
     return _Block.SENDER if cell.line >= len(layout.line_starts) - _FOOTER_LINES else _Block.UNCLEAR
+
+
+_TOP_LINE = 1
+_NEXT_ADDRESS = 12
+
+
+def _address_follows(layout: Layout, line: int) -> bool:
+    """Whether a second address stands below: then the one on top of the paper is the sender's."""
+    last = min(line + _NEXT_ADDRESS, len(layout.line_starts))
+    return any(_POSTCODE.match(layout.line_text(n).strip()) for n in range(line, last))
 
 
 _BLOCK_DEPTH = 7

@@ -328,7 +328,9 @@ def _with_entity_of_project(known: Vocabulary, intent: Intent) -> Intent:
 _UNITED_STATES = re.compile(
     r"(?<!\w)(?:united states|usa|u\.s\.a\.|[a-z]{2},? [0-9]{5}(?:-[0-9]{4})?)(?!\w)"
 )
-_KINGDOM = re.compile(r"(?<!\w)(?:united kingdom|england|scotland|wales)(?!\w)")
+_KINGDOM = re.compile(
+    r"(?<!\w)(?:united kingdom|england|scotland|wales|[a-z]{1,2}[0-9][0-9a-z]? [0-9][a-z]{2})(?!\w)"
+)
 
 
 def _country(text: str, found: tuple[Identifier, ...]) -> str | None:
