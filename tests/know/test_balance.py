@@ -252,3 +252,37 @@ def test_unverified_cards_the_prose_does_not_mention_become_source_lines(
 def test_degrading_drops_nothing(vector: list[int], word: list[int], prose: str) -> None:
     cards: tuple[Card, ...] = balanced(way(*vector), words(*word)).cards
     assert tuple(one.card for one in degrade_unused(cards, prose)) == cards
+
+
+# --- between the floor and the checked score -----------------------------------------------------
+
+BAND = ScoreFloor(0.1, condition="here", checked=0.2)
+
+
+def banded(*scores: float) -> Balanced:
+    hits = tuple(Hit(number, number, score) for number, score in enumerate(scores, 1))
+    return balance(
+        WayResult(hits), WayResult(()), settings=BalanceSettings(), floor=BAND, question="x"
+    )
+
+
+def test_a_hit_between_floor_and_checked_score_is_shown_and_labelled() -> None:
+    result = banded(0.3, 0.2, 0.15, 0.05)
+    assert [card.geprueft for card in result.cards] == [True, True, False]
+    assert result.emptiness is Emptiness.NONE
+    assert result.below_floor
+
+
+def test_when_nothing_is_checked_the_line_says_so_in_every_language() -> None:
+    result = banded(0.15, 0.12)
+    assert len(result.cards) == 2
+    assert result.emptiness is Emptiness.ONLY_UNVERIFIED
+    lines = {language: hit_line(result, language) for language in ("de", "fr", "en")}
+    assert "GEPRÜFT" in lines["de"]
+    assert "VÉRIFIÉ" in lines["fr"]
+    assert "VERIFIED" in lines["en"]
+
+
+def test_without_a_checked_score_the_floor_is_it() -> None:
+    assert ScoreFloor(0.5, condition="x").is_checked(0.5)
+    assert not ScoreFloor(0.5, condition="x", checked=0.6).is_checked(0.55)

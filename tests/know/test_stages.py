@@ -22,6 +22,7 @@ from tgv_dagster.know.chunks import PAGE_SEPARATOR
 from tgv_dagster.know.drift import space_drift
 from tgv_dagster.know.embedding import Part, embed_chunks, fill_space, lacking_in
 from tgv_dagster.know.embeddings import (
+    E5_SMALL,
     KNOWN_SPACES,
     MISTRAL_EMBED,
     USE_DENOISED,
@@ -400,7 +401,7 @@ def test_the_known_spaces_are_registered_and_use_is_active(database: Database) -
     assert isinstance(spaces.active_embedder(database), UseEmbedder)
 
 
-def test_the_floor_of_mistral_is_interim_and_every_other_is_unmeasured(
+def test_a_floor_is_that_of_its_space_with_its_account_and_ends_some_day(
     database: Database,
 ) -> None:
     with database.worker() as connection:
@@ -409,7 +410,12 @@ def test_the_floor_of_mistral_is_interim_and_every_other_is_unmeasured(
     floor = spaces.floor_of(values, MISTRAL_EMBED)
     assert floor is not None
     assert (floor.value, floor.interim_until, floor.measured_on) == (0.78, "a reranker", None)
-    assert spaces.floor_of(values, USE_DENOISED) is None
+    default = spaces.floor_of(values, USE_DENOISED)
+    assert default is not None
+    assert default.measured_on is not None
+    assert "questions" in default.condition
+    assert default.interim_until is not None
+    assert spaces.floor_of(values, E5_SMALL) is None, "nobody measured it"
     with database.worker() as connection:
         tuning.set_value(
             connection, spaces.floor_key(USE_DENOISED), "0.4", by="anna", note="own corpus",

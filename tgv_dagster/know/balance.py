@@ -75,9 +75,9 @@ class WayResult:
 class Card:
     """One source offered to the reader, with its label on it and not in the running text (RET-06).
 
-    geprueft: the hit passed a measured floor of its space; a word hit never did, and a vector hit
-    of a space without a measured floor has not either. marks: half-open spans of the snippet that
-    are words of the question.
+    geprueft: the hit reached the score from which its space counts a hit as checked; a word hit
+    never did, and a vector hit of a space without a measured floor has not either. marks: half-open
+    spans of the snippet that are words of the question.
     """
 
     document_id: int
@@ -168,7 +168,7 @@ def balance(
         cards = _vector_then_words(led, added, settings)
     return Balanced(
         cards=cards,
-        emptiness=_emptiness(cards, vector, words, nothing),
+        emptiness=_emptiness(cards, vector, words, nothing, measured=floor is not None),
         vector=vector.state,
         words=words.state,
         vector_measured=floor is not None,
@@ -223,7 +223,8 @@ def _words_then_vector(
 
 
 def _vector_card(hit: Hit, floor: ScoreFloor | None) -> Card:
-    return _card(hit, Weg.VEKTOR, floor is not None, ValidationStatus.AI_SUGGESTED)
+    checked = floor is not None and floor.is_checked(hit.score)
+    return _card(hit, Weg.VEKTOR, checked, ValidationStatus.AI_SUGGESTED)
 
 
 def _word_card(hit: Hit) -> Card:
@@ -246,14 +247,20 @@ def _card(hit: Hit, weg: Weg, geprueft: bool, status: ValidationStatus) -> Card:
 
 
 def _emptiness(
-    cards: tuple[Card, ...], vector: WayResult, words: WayResult, nothing: NothingToSearch | None
+    cards: tuple[Card, ...],
+    vector: WayResult,
+    words: WayResult,
+    nothing: NothingToSearch | None,
+    *,
+    measured: bool,
 ) -> Emptiness:
     failed = WayState.FAILED in (vector.state, words.state)
     if not cards:
         if failed:
             return Emptiness.INCOMPLETE
         return Emptiness.NOTHING_FOUND if nothing is None else Emptiness.NOTHING_TO_SEARCH
-    if all(card.weg is Weg.WORTSUCHE for card in cards):
+    only_words = all(card.weg is Weg.WORTSUCHE for card in cards)
+    if only_words or (measured and not any(card.geprueft for card in cards)):
         return Emptiness.ONLY_UNVERIFIED
     return Emptiness.NONE
 
@@ -271,6 +278,7 @@ class _Wording:
     unverified_one: str
     unverified: str
     only_unverified: str
+    only_weak: str
     nothing: str
     nothing_floor: str
     failed_all: str
@@ -290,6 +298,7 @@ _WORDINGS = {
         unverified_one="Davon ist 1 UNGEPRÜFT (Wortsuche): eine Ergänzung, keine Alternative.",
         unverified="Davon sind {n} UNGEPRÜFT (Wortsuche): eine Ergänzung, keine Alternative.",
         only_unverified="Alle Treffer sind UNGEPRÜFT; die Vektorsuche fand nichts.",
+        only_weak="Kein Treffer ist GEPRÜFT; was ähnlich ist, liegt unter der gemessenen Schwelle.",
         nothing="Nichts gefunden.",
         nothing_floor="Nichts gefunden: Was ähnlich war, lag unter der Schwelle.",
         failed_all="Die Suche ist ausgefallen; über den Bestand sagt das nichts.",
@@ -310,6 +319,7 @@ _WORDINGS = {
         "alternative.",
         only_unverified="Tous les résultats sont NON VÉRIFIÉS ; la recherche vectorielle n'a rien "
         "trouvé.",
+        only_weak="Aucun résultat n'est VÉRIFIÉ ; ce qui ressemble reste sous le seuil mesuré.",
         nothing="Rien trouvé.",
         nothing_floor="Rien trouvé : ce qui ressemblait restait sous le seuil.",
         failed_all="La recherche est en panne ; cela ne dit rien du fonds.",
@@ -327,6 +337,7 @@ _WORDINGS = {
         unverified_one="Of these, 1 is UNVERIFIED (word search): a supplement, not an alternative.",
         unverified="Of these, {n} are UNVERIFIED (word search): a supplement, not an alternative.",
         only_unverified="All hits are UNVERIFIED; the vector search found nothing.",
+        only_weak="No hit is VERIFIED; what is similar lies below the measured threshold.",
         nothing="Nothing found.",
         nothing_floor="Nothing found: what was similar lay below the floor.",
         failed_all="The search failed; this says nothing about the stock.",
@@ -367,7 +378,7 @@ def _found(result: Balanced, wording: _Wording) -> Iterable[str]:
         yield wording.unverified.format(n=unverified)
     # "Found nothing" is only true of a vector search that ran to its end.
     if result.emptiness is Emptiness.ONLY_UNVERIFIED and result.vector is WayState.COMPLETE:
-        yield wording.only_unverified
+        yield wording.only_unverified if unverified == count else wording.only_weak
     if not result.vector_measured and unverified < count:
         yield wording.unmeasured
 

@@ -37,6 +37,8 @@ class DimensionMismatch(EmbeddingError):
 class ScoreFloor:
     """Cosine below which a hit counts as nothing found, and what it was measured on.
 
+    checked: cosine from which a hit counts as checked, None = the floor itself. Between the two a
+    hit is shown and labelled, because a floor that cuts nonsense also cuts answers.
     measured_on None = taken over and never measured here; interim_until names what ends it
     (RET-02, VAL-07).
     """
@@ -45,6 +47,11 @@ class ScoreFloor:
     condition: str
     measured_on: date | None = None
     interim_until: str | None = None
+    checked: float | None = None
+
+    def is_checked(self, score: float) -> bool:
+        """Whether a hit with this score counts as checked."""
+        return score >= (self.value if self.checked is None else self.checked)
 
 
 @dataclass(frozen=True, slots=True)

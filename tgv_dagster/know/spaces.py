@@ -39,7 +39,7 @@ from tgv_dagster.store.tuning import Tuning
 from tgv_dagster.store.walls import APP_ROLE, WORKER_ROLE
 
 _LOCK = 7_260_402  # any fixed number: one change of the partitions at a time per database
-FLOOR_KEY = "P_MIN_SCORE"
+FLOOR_KEY, CHECKED_KEY = "P_MIN_SCORE", "P_CHECKED_SCORE"
 
 
 class SpaceError(EmbeddingError):
@@ -172,16 +172,23 @@ def floor_key(space: EmbeddingSpace) -> str:
     )
 
 
+def checked_key(space: EmbeddingSpace) -> str:
+    """Key of the score from which a hit of a space counts as checked."""
+    return floor_key(space).replace(FLOOR_KEY, CHECKED_KEY)
+
+
 def floor_of(values: Tuning, space: EmbeddingSpace) -> ScoreFloor | None:
     """The floor of a space with the condition it was measured under; None = unmeasured (RET-02)."""
     found = values.measured(floor_key(space))
     if found is None:
         return None
+    checked = values.measured(checked_key(space))
     return ScoreFloor(
         found.value,
         condition=found.note or "",
         measured_on=None if found.measured_at is None else found.measured_at.date(),
         interim_until=found.expires_when,
+        checked=None if checked is None else max(checked.value, found.value),
     )
 
 

@@ -24,7 +24,14 @@ from tgv_dagster.know.chunks import ChunkSettings
 from tgv_dagster.know.embedding import embed_chunks, fill_space
 from tgv_dagster.know.embeddings import Embedder, EmbeddingSpace, Vectors
 from tgv_dagster.know.search import SearchAnswer, SearchParts, search
-from tgv_dagster.know.spaces import Evaluation, ensure_spaces, record_evaluation, switch_space
+from tgv_dagster.know.spaces import (
+    Evaluation,
+    checked_key,
+    ensure_spaces,
+    floor_key,
+    record_evaluation,
+    switch_space,
+)
 from tgv_dagster.know.wording import index_words, open_words
 from tgv_dagster.know.words import WordIndex
 from tgv_dagster.store import ledger, migrate, organisation, tuning
@@ -180,8 +187,9 @@ def _prepare(database: Database, embedder: Embedder, settings: ChunkSettings) ->
     ensure_spaces(database, [embedder.space])
     with database.worker() as connection:
         tuning.seed(connection)
-        connection.execute("DELETE FROM tuning_values WHERE key LIKE 'P_MIN_SCORE:%'")
         for key, value in (
+            (floor_key(embedder.space), -1),
+            (checked_key(embedder.space), -1),
             ("CHUNK_CHARS", settings.size),
             ("CHUNK_OVERLAP", settings.overlap),
             ("WINDOW_CHARS", settings.window),
