@@ -65,6 +65,9 @@ def show(installation: Installation, answer: SearchAnswer, language: str) -> Non
     out.print(f"  {escape(answer.line)}")
     for card in answer.cards:
         out.print(_card(installation, card, language))
+    for hit in answer.fields.hits:
+        out.print(f"  [cyan]{hit.link}[/cyan] {escape(hit.title)} [dim]{hit.field}[/dim]"
+                  f" {escape(hit.value)}")  # fmt: skip
     if answer.trace.reasons:
         out.print(f"  [yellow]{escape('; '.join(answer.trace.reasons))}[/yellow]")
     if answer.acting:

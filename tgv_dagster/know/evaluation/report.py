@@ -134,17 +134,25 @@ def _rank(rank: QuestionRank) -> str:
 
 
 def winners(results: Sequence[SizeResult]) -> str:
-    """Per class: which question wins and which loses between the smallest and the largest size
-    with the same overlap and windows (EVAL-13)."""
-    windowed = [r for r in results if r.window and r.overlap == 0]
-    small, large = windowed[0], windowed[-1]
+    """Per class and question: which of the smallest and the largest size stands better, windows and
+    whole chunks apart, without overlap (EVAL-13)."""
     rows = []
-    for fine, coarse in zip(small.ranks, large.ranks, strict=True):
-        a, b = fine.rank or 10**6, coarse.rank or 10**6
-        verdict = "same" if a == b else ("finer" if a < b else "coarser")
-        rows.append((fine.kind, fine.id, fine.rank or "–", coarse.rank or "–", verdict))
-    return table(("class", "question", f"rank at {small.size}", f"rank at {large.size}", "better"),
-                 rows)  # fmt: skip
+    for windowed in (True, False):
+        chosen = [r for r in results if r.overlap == 0 and (r.window is not None) is windowed]
+        if not chosen:
+            continue
+        small, large = chosen[0], chosen[-1]
+        for fine, coarse in zip(small.ranks, large.ranks, strict=True):
+            a, b = fine.rank or 10**6, coarse.rank or 10**6
+            better = "same" if a == b else (small.size if a < b else large.size)
+            embedded = "windows of 300" if windowed else "whole chunk"
+            rows.append(
+                (embedded, fine.kind, fine.id, fine.rank or "–", coarse.rank or "–", better)
+            )
+    sizes = (results[0].size, results[-1].size)
+    return table(
+        ("embedded", "class", "question", *(f"rank at {size}" for size in sizes), "better"), rows
+    )
 
 
 def models_report(results: Sequence[ModelResult]) -> str:
