@@ -1,8 +1,9 @@
 """Bank files of a folder of real files: what becomes of each, compared with expected results.
 
-`python bench/bank_corpus.py FOLDER` prints one table per sub-folder (camt, mt940, ofx) and the
-files whose signed amounts differ from a `.expected` file beside them. Nothing is written. The
-expected files come from other readers and are read for signed amounts only.
+`python bench/bank_corpus.py FOLDER` prints one row per sub-folder (camt, mt940, ofx, and tables of
+bookings as the recogniser proposes them without any memory) and the files whose signed amounts
+differ from a `.expected` file beside them. Nothing is written. The expected files come from other
+readers and are read for signed amounts only.
 """
 
 from __future__ import annotations
@@ -18,9 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from tgv_dagster.bank.frame import BankFile, BankFileError, Kind, faults
-from tgv_dagster.bank.reading import read_bank_file
+from tgv_dagster.bank.reading import HEAD, Guess, read_bank_file, sniff
+from tgv_dagster.tables.bank_rows import bank_file
+from tgv_dagster.tables.model import TableUnreadable
+from tgv_dagster.tables.recognising import recognise_file
+from tgv_dagster.tables.targets import Target
 
-FOLDERS = ("camt", "mt940", "ofx")
+FOLDERS = ("camt", "mt940", "ofx", "bank-csv")
+TABLES = "bank-csv"
 _YAML_ROW = re.compile(
     r"models\.Transaction\n.*?decimal\.Decimal\n\s+- '(-?[\d.]+)'.*?\n    status: (\w+)", re.DOTALL
 )
@@ -72,12 +78,42 @@ def judge(path: Path) -> Outcome:
     expected = next(iter(path.parent.glob(f"{path.name}.expected*")), None)
     due = None if expected is None else amounts_of(expected)
     try:
+        if path.parent.name == TABLES:
+            return judge_table(path, due)
         file = read_bank_file(path.read_bytes())
     except BankFileError as error:
         return Outcome(path.name, f"refused: {kind_of(str(error))}", 0, 0, 0, _agree((), due))
     if file is None:
         return Outcome(path.name, "no bank file", 0, 0, 0, _agree((), due))
     amounts = tuple(line.amount for line in whole(file))
+    return Outcome(
+        path.name, outcome(file), file.entries, len(file.lines), len(file.refusals),
+        _agree(amounts, due),
+    )  # fmt: skip
+
+
+def judge_table(path: Path, due: tuple[Decimal, ...] | None) -> Outcome:
+    """A table of bookings as the recogniser proposes it: booked, asked about, or something else.
+
+    A question is no wrong answer, so an asked file agrees with nothing and contradicts nothing.
+    """
+    content = path.read_bytes()
+    sniffed = sniff(content[:HEAD])
+    if sniffed.guess is Guess.UNSUPPORTED:
+        return Outcome(path.name, f"refused: {sniffed.reason}", 0, 0, 0, None)
+    try:
+        found, _ = recognise_file(content, hint=path.name)
+    except TableUnreadable as error:
+        return Outcome(path.name, f"unreadable: {kind_of(str(error))}", 0, 0, 0, None)
+    bank = [one for one in found if one.mapping.target is Target.BANK]
+    if not bank:
+        return Outcome(path.name, "not proposed as bookings", 0, 0, 0, None)
+    asked = [question for one in bank for question in one.questions]
+    if asked:
+        kinds = "/".join(sorted({str(question.kind) for question in asked}))
+        return Outcome(path.name, f"asked: {kinds}", 0, 0, 0, None)
+    file = bank_file(bank[0].table, bank[0].mapping, known_currency="EUR")
+    amounts = tuple(line.amount for line in file.lines)
     return Outcome(
         path.name, outcome(file), file.entries, len(file.lines), len(file.refusals),
         _agree(amounts, due),
@@ -121,6 +157,9 @@ def _agree(found: tuple[Decimal, ...], due: tuple[Decimal, ...] | None) -> bool 
 
 def amounts_of(expected: Path) -> tuple[Decimal, ...] | None:
     """Signed amounts another reader found; None when the file is of no known shape."""
+    if expected.suffix in (".ofx", ".mt940"):
+        read = read_bank_file(expected.read_bytes())
+        return None if read is None else tuple(line.amount for line in read.lines)
     text = expected.read_text(encoding="utf-8")
     if expected.suffix == ".yml":
         return tuple(

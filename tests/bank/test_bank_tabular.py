@@ -91,6 +91,24 @@ def test_a_running_balance_that_does_not_follow_stops_the_file(wrong: dict[str, 
     assert any("running balance" in fault for fault in faults(made(*rows)))
 
 
+@pytest.mark.parametrize(("closing", "sound"), [("107.00", True), ("108.00", False)])
+def test_rows_that_state_the_balances_are_proof_and_no_bookings(closing: str, sound: bool) -> None:
+    file = made(
+        row(3, "4.00", "Endsaldo Abrechnung", counterparty_name="Haus"),
+        row(2, "3.00", sign="H"),
+        row(1, "100.00", "", bank_reference="Anfangssaldo", sign="H"),
+        row(4, closing, "", bank_reference="Endsaldo:", sign="H"),
+    )
+    assert [line.amount for line in file.lines] == [Decimal("3.00"), Decimal("4.00")]
+    assert file.statements[0].balances is sound
+    assert (faults(file) == ()) is sound
+
+
+def test_a_fault_of_the_table_stops_the_file() -> None:
+    file = table_file([row(1, "1.00")], variant="table", account=ACCOUNT, currency="EUR", fault="x")
+    assert any("x" in fault for fault in faults(file))
+
+
 def test_pending_rows_and_several_accounts_are_kept_apart() -> None:
     file = made(
         row(1, "1.00"),

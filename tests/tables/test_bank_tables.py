@@ -72,6 +72,22 @@ def test_signs_behind_amounts(label: str, cells: tuple[str, str], wanted: list[s
     assert [str(a) for a in amounts(read(text))] == wanted
 
 
+def test_marks_under_an_empty_label_are_the_signs() -> None:
+    text = HEAD + "Buchungstag;Verwendungszweck;Betrag;Art;\n"
+    text += "31.01.2026;a;12,50;x;S\n30.01.2026;b;3,00;y;H\n"
+
+    assert sorted(map(str, amounts(read(text)))) == ["-12.50", "3.00"]
+
+
+def test_marks_that_a_mapping_leaves_out_stop_the_file() -> None:
+    text = f"{HEAD}Buchungstag;Verwendungszweck;Betrag;Soll/Haben\n31.01.2026;a;12,50;S\n"
+    (found,), _ = recognise_file(text.encode())
+    fields = {f: label for f, label in found.mapping.fields.items() if f != "sign"}
+    file = bank_file(found.table, replace(found.mapping, fields=fields))
+
+    assert any("marks debit and credit" in fault for fault in faults(file))
+
+
 def test_a_column_of_marks_decides_over_bare_amounts() -> None:
     text = f"{HEAD}Buchungstag;Verwendungszweck;Betrag;Soll/Haben\n"
     text += "31.01.2026;a;12,50;S\n30.01.2026;b;3,00;H\n29.01.2026;c;4,00;?\n"

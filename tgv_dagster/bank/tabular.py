@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from itertools import pairwise
@@ -36,6 +36,14 @@ VERSION = "table-1"
 
 _OUT = {"s", "soll", "d", "dr", "debit", "dbit", "débit", "lastschrift", "out", "-"}
 _IN = {"h", "haben", "c", "cr", "credit", "crdt", "crédit", "gutschrift", "in", "+"}
+_OPENING = (
+    *("anfangssaldo", "alter saldo", "saldo alt", "alter kontostand", "opening balance"),
+    *("balance brought forward", "solde initial", "ancien solde", "solde précédent"),
+)
+_CLOSING = (
+    *("endsaldo", "neuer saldo", "saldo neu", "neuer kontostand", "closing balance"),
+    *("balance carried forward", "solde final", "nouveau solde"),
+)
 _NO_REFERENCE = {"NOTPROVIDED", "NOT PROVIDED", "NONREF", "NICHT ANGEGEBEN", "NON FOURNI"}
 _PENDING = {"pending", "vorgemerkt", "vormerkung", "en attente", "en cours", "reserviert"}
 
@@ -70,11 +78,15 @@ def table_file(
     variant: str,
     account: AccountRef | None = None,
     currency: str | None = None,
+    fault: str | None = None,
 ) -> BankFile:
     """The rows as a bank file; a row that is no booking is refused, never dropped.
 
     `account` and `currency` hold where the rows name none: from the preamble, or from a person.
+    Rows that state the opening or closing balance are its proof and no bookings. `fault` is what
+    whoever read the table found wrong with it; it stops the file.
     """
+    rows, stated = _apart(rows)
     lines: dict[str, list[tuple[Line, TableRow]]] = {}
     owners: dict[str, AccountRef] = {}
     refusals: list[Refusal] = []
@@ -94,7 +106,14 @@ def table_file(
         variant=variant,
         parser_version=VERSION,
         entries=len(rows),
-        statements=tuple(_statement(owners[key], found) for key, found in lines.items()),
+        statements=tuple(
+            _with_stated(
+                _statement(owners[key], found, fault),
+                [(o, r) for o, r in stated if len(lines) == 1 or _owner(r, account).key == key],
+                currency,
+            )
+            for key, found in lines.items()
+        ),
         refusals=tuple(refusals),
     )
 
@@ -183,7 +202,51 @@ def _amount(row: TableRow) -> Decimal:
     raise _Unreadable("its sign column says neither in nor out")
 
 
-def _statement(account: AccountRef, found: list[tuple[Line, TableRow]]) -> Statement:
+def holds_sign_marks(cells: Sequence[str]) -> bool:
+    """Whether every filled cell of a column is a mark of debit or credit: S, H, Soll, Haben …"""
+    filled = [cell.strip().lower() for cell in cells if cell.strip()]
+    return bool(filled) and all(cell in _OUT | _IN for cell in filled)
+
+
+def _apart(rows: Sequence[TableRow]) -> tuple[list[TableRow], list[tuple[bool, TableRow]]]:
+    """Bookings, and rows that state a balance (True: the opening one)."""
+    bookings: list[TableRow] = []
+    stated: list[tuple[bool, TableRow]] = []
+    for row in rows:
+        texts = [row.purpose, row.counterparty_name or "", row.bank_reference or ""]
+        told = [text.strip(" :").lower() for text in texts if text.strip()]
+        if len(told) == 1 and told[0].startswith((*_OPENING, *_CLOSING)):
+            stated.append((told[0].startswith(_OPENING), row))
+        else:
+            bookings.append(row)
+    return bookings, stated
+
+
+def _with_stated(
+    statement: Statement,
+    stated: list[tuple[bool, TableRow]],
+    currency: str | None,
+) -> Statement:
+    """The balances that rows of this account state, where no running balance gave them."""
+    found: dict[bool, Balance] = {}
+    for is_opening, row in stated:
+        day = row.booking_date or row.value_date
+        try:
+            amount = _amount(row)
+        except _Unreadable:
+            continue
+        if day is not None:
+            found[is_opening] = Balance(amount, day, (row.currency or currency or "").upper())
+    return replace(
+        statement,
+        opening=statement.opening or found.get(True),
+        closing=statement.closing or found.get(False),
+    )
+
+
+def _statement(
+    account: AccountRef, found: list[tuple[Line, TableRow]], stopping: str | None
+) -> Statement:
     booked = [(line, row) for line, row in found if line.status is Status.BOOKED]
     days = [line.booking_date for line, _ in found]
     opening, closing, order, fault = _balances(booked)
@@ -197,7 +260,7 @@ def _statement(account: AccountRef, found: list[tuple[Line, TableRow]]) -> State
         lines=(*(line for line, _ in order), *pending),
         first_day=min(days),
         last_day=max(days),
-        faults=(fault,) if fault else (),
+        faults=tuple(one for one in (fault, stopping) if one),
     )
 
 

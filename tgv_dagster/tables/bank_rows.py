@@ -13,7 +13,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from tgv_dagster.bank.frame import BankFile
-from tgv_dagster.bank.tabular import TableRow, account_named, table_file
+from tgv_dagster.bank.tabular import TableRow, account_named, holds_sign_marks, table_file
 from tgv_dagster.tables.lexicon import normal_label
 from tgv_dagster.tables.mapping import TableMapping
 from tgv_dagster.tables.model import RawTable, SetAside
@@ -64,7 +64,19 @@ def bank_file(
         variant="table",
         account=account_named("\n".join(table.preamble)),
         currency=_currency(table, mapping) or known_currency,
+        fault=_unused_marks(table, mapping),
     )
+
+
+def _unused_marks(table: RawTable, mapping: TableMapping) -> str | None:
+    """A column of nothing but marks of debit and credit that nobody mapped: signs would be lost."""
+    if "sign" in mapping.fields or "debit" in mapping.fields:
+        return None
+    unused = [label for label in table.labels if label not in mapping.fields.values()]
+    for label in unused:
+        if holds_sign_marks(table.column(label).to_list()):
+            return f"column {label!r} marks debit and credit and is not used"
+    return None
 
 
 def _row(

@@ -7,9 +7,10 @@ names and nothing more. A proposal is checked and never believed (TAB-10).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tgv_dagster.bank.tabular import holds_sign_marks
 from tgv_dagster.tables import shipped
 from tgv_dagster.tables.lexicon import bare_label, lexicon, normal_label
 from tgv_dagster.tables.mapping import TableMapping
@@ -79,6 +80,8 @@ def _score(
         fields = {f: label for f, label in known.fields.items() if label in table.labels}
         return _proposal(table, columns, target, fields, 0.99, (known.name,), known.name)
     fields, strength = _fields(columns, target)
+    if target is Target.BANK:
+        fields |= _marks(table, fields)
     needs = len(RULES[target].needs)
     met = needs - len(missing(target, frozenset(fields)))
     if met < needs:
@@ -112,6 +115,15 @@ def _fields(columns: Sequence[Column], target: Target) -> tuple[dict[str, str], 
             fields[name] = label
             strengths.append(strength)
     return fields, sum(strengths) / len(strengths) if strengths else 0.0
+
+
+def _marks(table: RawTable, fields: Mapping[str, str]) -> dict[str, str]:
+    """The column whose cells are marks of debit and credit; banks leave its label empty."""
+    if "sign" in fields or "amount" not in fields:
+        return {}
+    free = [label for label in table.labels if label not in fields.values()]
+    found = [label for label in free if holds_sign_marks(table.column(label).to_list())]
+    return {"sign": found[0]} if len(found) == 1 else {}
 
 
 def _strength(label: str, known: frozenset[str]) -> float:
