@@ -63,17 +63,22 @@ def _untested(name: str, value: float) -> TuningValue:
     return TuningValue(name, value, "understanding", date(2026, 11, 1))
 
 
+def _measured(name: str, value: float) -> TuningValue:
+    """Measured on the tuning part of the labelled set: docs/evaluation.md, "Understanding"."""
+    return TuningValue(name, value, "understanding", date(2026, 11, 1), date(2026, 11, 30))
+
+
 @dataclass(frozen=True, slots=True)
 class Thresholds:
     """Least confidence per decision, each with owner and date of measurement (VAL-01)."""
 
-    doc_type: TuningValue = field(default_factory=partial(_untested, "triage.least.doc_type", 0.8))
-    entity: TuningValue = field(default_factory=partial(_untested, "triage.least.entity", 0.8))
-    provider: TuningValue = field(default_factory=partial(_untested, "triage.least.provider", 0.8))
-    amounts: TuningValue = field(default_factory=partial(_untested, "triage.least.amounts", 0.8))
-    dates: TuningValue = field(default_factory=partial(_untested, "triage.least.dates", 0.75))
-    numbers: TuningValue = field(default_factory=partial(_untested, "triage.least.numbers", 0.8))
-    language: TuningValue = field(default_factory=partial(_untested, "triage.least.language", 0.5))
+    doc_type: TuningValue = field(default_factory=partial(_measured, "triage.least.doc_type", 0.8))
+    entity: TuningValue = field(default_factory=partial(_measured, "triage.least.entity", 0.8))
+    provider: TuningValue = field(default_factory=partial(_measured, "triage.least.provider", 0.8))
+    amounts: TuningValue = field(default_factory=partial(_measured, "triage.least.amounts", 0.8))
+    dates: TuningValue = field(default_factory=partial(_measured, "triage.least.dates", 0.75))
+    numbers: TuningValue = field(default_factory=partial(_measured, "triage.least.numbers", 0.8))
+    language: TuningValue = field(default_factory=partial(_measured, "triage.least.language", 0.5))
     project: TuningValue = field(default_factory=partial(_untested, "triage.least.project", 0.8))
     folder_hint: TuningValue = field(
         default_factory=partial(_untested, "triage.worth.folder_hint", 0.8)

@@ -194,7 +194,8 @@ _TERMS: Mapping[str, Mapping[str, str]] = MappingProxyType(
                "notice": "Termine di preavviso", "none": "a tempo indeterminato",
                "signed": "Firmato il", "born": "Iscritta dal",
                "letter": "Gentili Signori,\nconfermiamo la conclusione del contratto di servizi."
-               " Esso entra in vigore il {day}{until}. Potete recedere con un preavviso di {length}.",
+               " Esso entra in vigore il {day}{until}. Potete recedere con un preavviso di"
+               " {length}.",
                "until": " e scade il {day}", "heading": "Contratto di servizi"},
     }
 )  # fmt: skip
