@@ -8,10 +8,14 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from tgv_dagster.console.common import out
+from tgv_dagster.console.common import AS_OPTION, MANDANT_OPTION, opened, out
+from tgv_dagster.store.db import Database
+from tgv_dagster.store.scope import Scope
+from tgv_dagster.tables import figures, querying
 from tgv_dagster.tables.model import Question, TableUnreadable
 from tgv_dagster.tables.recognising import Recognised, recognise_file
 from tgv_dagster.tables.targets import Target
+from tgv_dagster.tables.working import WorkingNotFound
 
 tables_app = typer.Typer(help="Tables: CSV, sheets, lists.", no_args_is_help=True)
 
@@ -33,6 +37,103 @@ def inspect(
         _show(recognised)
     for name, reason in tables.skipped:
         out.print(f"Skipped {escape(name)}: {escape(reason)}")
+
+
+@tables_app.command("hours")
+def hours(as_login: str = AS_OPTION, mandant: str | None = MANDANT_OPTION) -> None:
+    """Hours per project and month, with the documents they come from."""
+    with opened() as installation:
+        scope = _scope(installation.database, as_login, mandant)
+        shown = Table()
+        for head in ("month", "project", "entity", "hours", "entries", "to review", "documents"):
+            shown.add_column(head)
+        for row in figures.hours_per_project(installation.database, scope):
+            shown.add_row(
+                row.month,
+                escape(row.project_code or "none"),
+                row.entity or "none",
+                str(row.hours),
+                str(row.entries),
+                str(row.unreviewed),
+                _documents(row.documents),
+            )
+        out.print(shown)
+
+
+@tables_app.command("logbook")
+def logbook(
+    year: int | None = typer.Option(None, help="Only this year."),
+    as_login: str = AS_OPTION,
+    mandant: str | None = MANDANT_OPTION,
+) -> None:
+    """Trips, commutes and flat rates, with the documents they come from."""
+    with opened() as installation:
+        scope = _scope(installation.database, as_login, mandant)
+        trips = figures.logbook(installation.database, scope, year=year)
+        shown = Table(title="trips", title_justify="left")
+        for head in ("day", "vehicle", "km", "from", "to", "project", "purpose", "document"):
+            shown.add_column(head, overflow="fold")
+        for trip in trips:
+            shown.add_row(
+                f"{trip.day}",
+                escape(trip.vehicle),
+                f"{trip.km}",
+                f"{trip.km_start}",
+                f"{trip.km_end}",
+                escape(trip.project_code or "none"),
+                escape(trip.purpose),
+                _documents((trip.document_id,) if trip.document_id else ()),
+            )
+        out.print(shown)
+        for day in figures.commute_days(trips):
+            out.print(f"commute {day.day}: {day.one_way_km} km one way, {day.euro} EUR")
+        for flat in figures.flat_rates(trips):
+            reviewed = "" if flat.reviewed else " (rate not reviewed)"
+            out.print(
+                f"business {flat.year} {escape(flat.vehicle)}: {flat.km} km, "
+                f"{flat.euro} EUR{reviewed}, {_documents(flat.documents)}"
+            )
+
+
+@tables_app.command("query")
+def query(
+    sql: str = typer.Argument(help="A SELECT; the table of document 17 is called d17."),
+    document: list[int] = typer.Option(help="Number of a document with working material."),
+    keep: str | None = typer.Option(None, help="Keep the result as an artefact with this title."),
+    xlsx: Path | None = typer.Option(None, help="Write the result into this workbook."),
+    as_login: str = AS_OPTION,
+    mandant: str | None = MANDANT_OPTION,
+) -> None:
+    """Ask working material in SQL, within what this person may see."""
+    with opened() as installation:
+        scope = _scope(installation.database, as_login, mandant)
+        try:
+            found = querying.ask(installation.database, scope, document, sql)
+            number = keep and querying.keep(installation.database, scope, found, title=keep)
+        except (querying.QueryRefused, WorkingNotFound) as error:
+            raise typer.BadParameter(str(error)) from error
+        shown = Table()
+        for name in found.frame.columns:
+            shown.add_column(escape(name))
+        for row in found.frame.head(50).iter_rows():
+            shown.add_row(*("" if cell is None else escape(str(cell)) for cell in row))
+        out.print(shown)
+        more = ", truncated" if found.truncated else ""
+        out.print(
+            f"{found.frame.height} rows{more}, {_documents(found.sources)}, level {found.level}"
+        )
+        if number:
+            out.print(f"Artefact {number}")
+        if xlsx is not None:
+            xlsx.write_bytes(querying.as_workbook(found))
+
+
+def _scope(database: Database, login: str, mandant: str | None) -> Scope:
+    return Scope.for_principal(database, login, mandant=mandant, source="console")
+
+
+def _documents(numbers: tuple[int, ...]) -> str:
+    return " ".join(f"/d/{number}" for number in numbers)
 
 
 def _show(recognised: Recognised) -> None:
