@@ -9,10 +9,12 @@ from assets import shown
 from assets.steps import CODE_VERSION, OWNERS, step_asset
 from resources.door import Door
 from tgv_dagster.audit import alerts, ledger, summaries
+from tgv_dagster.audit.chain import read_chain
 from tgv_dagster.audit.ledger import Entry
 from tgv_dagster.audit.register import CHECKPOINTS, Station
 from tgv_dagster.audit.verdict import State
 from tgv_dagster.flow import Step
+from tgv_dagster.installation import Installation
 from tgv_dagster.store.stages import Room, Stage
 
 
@@ -75,6 +77,7 @@ def verdicts(
         alerts.tell(installation)
         with installation.database.worker() as connection:
             entries = ledger.latest(connection)
+        chain = _chain(installation)
     states = Counter(entry.verdict.state for entry in entries)
     return dg.MaterializeResult(
         metadata={
@@ -87,8 +90,25 @@ def verdicts(
                 rows=[str(station) for station in Station],
                 title="Checkpoints per station, by verdict",
             ),
+            "intake_chain": dg.MarkdownMetadataValue(chain),
+            "intake_chain_page": dg.UrlMetadataValue(
+                f"http://{installation.settings.http_host}:{installation.settings.http_port}/chain"
+            ),
         }
     )
+
+
+_SIGNS = {State.GREEN: "●", State.RED: "■", State.UNMEASURED: "△"}
+
+
+def _chain(installation: Installation) -> str:
+    """The chain as Markdown: sign and word of each station, counts of its checkpoints."""
+    chain = read_chain(installation, installation.service_scope(source="job"))
+    lines = ["| station | state | green | red | unmeasured |", "|---|---|---|---|---|"]
+    for view in chain.stations:
+        counts = " | ".join(str(view.counts[state]) for state in State)
+        lines.append(f"| {view.title.en} | {_SIGNS[view.state]} {view.state} | {counts} |")
+    return "\n".join(lines)
 
 
 def _row(entry: Entry) -> dict[str, str]:

@@ -14,6 +14,7 @@ from resources.door import Door
 from tgv_dagster.audit import ledger
 from tgv_dagster.audit.discreet import fault_code
 from tgv_dagster.audit.ledger import Entry
+from tgv_dagster.audit.measures.columns import page_of
 from tgv_dagster.audit.register import CHECKPOINTS, Checkpoint
 from tgv_dagster.audit.verdict import State
 from tgv_dagster.settings import Settings
@@ -119,6 +120,9 @@ def _metadata(settings: Settings, entry: Entry) -> dict[str, dg.MetadataValue]:
         "counter_is_live": dg.BoolMetadataValue(entry.is_live),
         "limit": dg.TextMetadataValue(entry.checkpoint.limit.en),
     }
+    docs = page_of(settings.home, entry.checkpoint.id.removeprefix("columns_"))
+    if docs.is_file():
+        told["data_docs"] = dg.PathMetadataValue(str(docs))
     if verdict.evidence:
         told["evidence"] = dg.MarkdownMetadataValue(
             ", ".join(_evidence(settings, item) for item in verdict.evidence)

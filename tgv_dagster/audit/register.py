@@ -21,6 +21,7 @@ from tgv_dagster.audit.measures import (
     bank,
     catalogue,
     code,
+    columns,
     controls,
     duplicates,
     effects,
@@ -270,6 +271,13 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
         texts.triage_complete,
     ),
     _checkpoint(
+        "columns_documents",
+        Station.TRIAGE,
+        "documents",
+        "tgv_dagster.understand.entering.enter_documents",
+        columns.suite_holds("documents"),
+    ),
+    _checkpoint(
         "human_values_survive",
         Station.TRIAGE,
         "document_details",
@@ -342,6 +350,13 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
         catalogue.test_rows_are_filtered,
     ),
     _checkpoint(
+        "columns_rag_chunks",
+        Station.KNOWLEDGE,
+        "rag_chunks",
+        "tgv_dagster.know.chunks.cut",
+        columns.suite_holds("rag_chunks"),
+    ),
+    _checkpoint(
         "chunk_count",
         Station.KNOWLEDGE,
         "rag_chunks",
@@ -382,6 +397,27 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
         "dispatched_documents",
         "tgv_dagster.store.migrate.rights_statements",
         catalogue.intervals_have_one_writer,
+    ),
+    _checkpoint(
+        "columns_contracts",
+        Station.EFFECT,
+        "document_details",
+        "tgv_dagster.understand.values.write_values",
+        columns.suite_holds("contracts"),
+    ),
+    _checkpoint(
+        "columns_transactions",
+        Station.EFFECT,
+        "dispatched_documents",
+        "tgv_dagster.store.ledger.complete",
+        columns.suite_holds("transactions"),
+    ),
+    _checkpoint(
+        "columns_trips",
+        Station.EFFECT,
+        "dispatched_documents",
+        "tgv_dagster.intervals.writing.write",
+        columns.suite_holds("trips"),
     ),
     _checkpoint(
         "dispatch_states",

@@ -1,13 +1,15 @@
-"""Commands of storage: backup, restore, the complete audit, and duplicates."""
+"""Commands of storage and audit: backup, restore, complete pass, duplicates, the chain."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import typer
 from rich.table import Table
 
 from tgv_dagster import backup as backups
+from tgv_dagster.audit.chain import read_chain
 from tgv_dagster.audit.storage import Healing, audit_storage, counted, heal_report
 from tgv_dagster.console.common import (
     AS_OPTION,
@@ -21,6 +23,7 @@ from tgv_dagster.console.common import (
 )
 from tgv_dagster.effect.duplicates import SweepProposal, propose_sweep, sweep
 from tgv_dagster.store.blobs import resolve
+from tgv_dagster.web.chain import standalone
 
 storage_app = typer.Typer(help="The raw layer: audit and healing.", no_args_is_help=True)
 duplicates_app = typer.Typer(help="What would be counted twice.", no_args_is_help=True)
@@ -86,6 +89,19 @@ def audit(
     )
     for state, count in sorted(done.states.items()):
         out.print(f"  {state}: {count}")
+
+
+def chain(
+    target: Path = typer.Option(Path("chain.html"), "--to", help="The file to write."),
+    language: str = typer.Option("de", help="de, fr or en."),
+    login: str = AS_OPTION,
+    mandant: str | None = MANDANT_OPTION,
+) -> None:
+    """Write the intake chain as one file, as the page /chain shows it without figures."""
+    with opened() as installation:
+        scope = scope_of(installation.database, login, mandant)
+        target.write_text(standalone(read_chain(installation, scope), language), encoding="utf-8")
+    out.print(f"{target}")
 
 
 @storage_app.command("heal")
