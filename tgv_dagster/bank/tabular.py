@@ -36,6 +36,8 @@ VERSION = "table-1"
 
 _OUT = {"s", "soll", "d", "dr", "debit", "dbit", "débit", "lastschrift", "out", "-"}
 _IN = {"h", "haben", "c", "cr", "credit", "crdt", "crédit", "gutschrift", "in", "+"}
+_MARKS = (_OUT | _IN) - {"lastschrift", "gutschrift", "in", "out"}
+"""Words that can only mark a side; the others may also name a kind of movement."""
 _OPENING = (
     *("anfangssaldo", "alter saldo", "saldo alt", "alter kontostand", "opening balance"),
     *("balance brought forward", "solde initial", "ancien solde", "solde précédent"),
@@ -205,7 +207,7 @@ def _amount(row: TableRow) -> Decimal:
 def holds_sign_marks(cells: Sequence[str]) -> bool:
     """Whether every filled cell of a column is a mark of debit or credit: S, H, Soll, Haben …"""
     filled = [cell.strip().lower() for cell in cells if cell.strip()]
-    return bool(filled) and all(cell in _OUT | _IN for cell in filled)
+    return bool(filled) and all(cell in _MARKS for cell in filled)
 
 
 def _apart(rows: Sequence[TableRow]) -> tuple[list[TableRow], list[tuple[bool, TableRow]]]:
