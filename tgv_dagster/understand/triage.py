@@ -487,11 +487,31 @@ def _state_provider(read: _Reading) -> choosing.Stated:
         return (found,), ()
     if read.doc_type not in (DocType.INVOICE, DocType.CREDIT_NOTE):
         return choosing.NOTHING
+    if _is_only_other_side(read, first):
+        alone = Finding(
+            Field.PROVIDER,
+            first.name,
+            Origin.MACHINE,
+            _ONLY_OTHER,
+            read.span(first.span),
+            "provider.only_other_side",
+        )
+        return (alone,), ()
     choices = tuple(company.name for company in read.companies[:3])
     point = OpenPoint(
         OpenPointKind.LOW_CONFIDENCE, Field.PROVIDER, "the supplier is not certain", choices
     )
     return (), (point,)
+
+
+_ONLY_OTHER, _HEAD_LINES, _LEAST_WEIGHT = 0.81, 12, 0.5
+
+
+def _is_only_other_side(read: _Reading, company: CompanyName) -> bool:
+    """Whether a bill to one of ours names one other company, and that one in its head."""
+    ours = read.entity.slug is not None and read.entity.direction is Direction.IN
+    near_top = read.layout.line_of(company.span[0]) < _HEAD_LINES
+    return ours and near_top and len(read.companies) == 1 and company.weight >= _LEAST_WEIGHT
 
 
 def _provider_of_mail(read: _Reading) -> choosing.Stated:
