@@ -1,7 +1,5 @@
 """Assets of understanding: texts, documents with what triage decided, and how well it decides."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -112,7 +110,7 @@ def _thresholds() -> list[dict[str, shown.Cell]]:
     ]
 
 
-def _reliability(bins: Sequence[Bin]) -> Figure:
+def _reliability(bins: Sequence[Bin]) -> "Figure":
     """Share of right values over mean confidence; the bars name their counts."""
     from matplotlib.figure import Figure  # a fifth of the load time; not every run draws
 
