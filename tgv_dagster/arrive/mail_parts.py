@@ -23,6 +23,7 @@ from tgv_dagster.arrive.gates import (
     arrival_key,
 )
 from tgv_dagster.arrive.mail_ledger import ThreadHeaders
+from tgv_dagster.arrive.mime import leaf_text
 from tgv_dagster.arrive.mime_images import ShownPicture, shown_picture
 from tgv_dagster.arrive.mime_model import (
     CONTAINER_ROLES,
@@ -152,9 +153,60 @@ def decide(mail: Mail, leaf: Leaf, asked: frozenset[str] = frozenset()) -> Decid
         sha256=leaf.sha256,
         size=leaf.size,
         role=leaf.role,
-        outcome=PartOutcome.ASKED if leaf.path in asked else _outcome_of(leaf),
+        outcome=_outcome_in(mail, leaf, asked),
         sender=_sender(mail, leaf),
     )
+
+
+def _outcome_in(mail: Mail, leaf: Leaf, asked: frozenset[str]) -> PartOutcome:
+    if leaf.path in asked:
+        return PartOutcome.ASKED
+    if leaf.role is Role.EMBEDDED_MAIL and _is_letter(mail, leaf):
+        return PartOutcome.ARRIVED
+    return _outcome_of(leaf)
+
+
+def _is_letter(mail: Mail, embedded: Leaf) -> bool:
+    """Whether a mail inside a mail is a document of its own, as a mail without any is (MAIL-66).
+
+    Of letters inside each other only the outermost is: its reader takes out those within.
+    """
+    if not _has_only_text(mail, embedded):
+        return False
+    by_path = {leaf.path: leaf for leaf in mail.leaves}
+    around = by_path.get(embedded.mail_path or "")
+    while around is not None:
+        if _has_only_text(mail, around):
+            return False
+        around = by_path.get(around.mail_path or "")
+    return True
+
+
+def _has_only_text(mail: Mail, embedded: Leaf) -> bool:
+    inside = _inside(mail, embedded)
+    if any(leaf.role in DOCUMENT_ROLES for leaf in inside):
+        return False
+    return any(
+        leaf.role is Role.BODY and leaf.mail_path == embedded.path and leaf_text(leaf).strip()
+        for leaf in inside
+    )
+
+
+def _inside(mail: Mail, container: Leaf) -> list[Leaf]:
+    """The leaves below a container, at any depth."""
+    parents = {leaf.path: leaf.parent_path for leaf in mail.leaves}
+    mails = {leaf.path: leaf.mail_path for leaf in mail.leaves}
+
+    def is_inside(path: str | None) -> bool:
+        seen: set[str] = set()
+        while path and path not in seen:
+            seen.add(path)
+            if container.path in (parents.get(path), mails.get(path)):
+                return True
+            path = parents.get(path) or mails.get(path)
+        return False
+
+    return [leaf for leaf in mail.leaves if is_inside(leaf.path)]
 
 
 def shown_pictures(mail: Mail) -> tuple[ShownPicture, ...]:
