@@ -27,7 +27,7 @@ from tgv_dagster.store.blobs import blob_key
 from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.ledger import Claim
-from tgv_dagster.store.organisation import INTAKE_BUCKET
+from tgv_dagster.store.organisation import INTAKE_BUCKET, unsorted_buckets
 from tgv_dagster.store.pull import BatchReport, pull
 from tgv_dagster.store.register import derived_tables
 from tgv_dagster.store.stages import LIVE, STAGES, Stage, Subject
@@ -222,12 +222,8 @@ def _restore_numbers(connection: Connection, numbers: list[dict[str, Any]]) -> N
 
 
 def _buckets(connection: Connection) -> tuple[str, ...]:
-    rows = connection.execute(
-        "SELECT bucket FROM entities UNION SELECT slug || '-unsorted' FROM mandanten"
-        " UNION SELECT %s",
-        (INTAKE_BUCKET,),
-    ).fetchall()
-    return tuple(sorted(row[0] for row in rows))
+    rows = connection.execute("SELECT DISTINCT bucket FROM entities").fetchall()
+    return tuple(sorted({row[0] for row in rows} | {*unsorted_buckets(connection), INTAKE_BUCKET}))
 
 
 def _truncate_derived(connection: Connection) -> None:

@@ -9,12 +9,16 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tgv_dagster.arrive.gates import GateKind, NewArrival, Origin, arrival_key
 from tgv_dagster.arrive.raw import arrival_of, bucket_for, manifest_name, save_raw
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.blobs import LocalBlobStore, StoreReadOnly, Verified
+from tgv_dagster.store.blobs.model import check_bucket
 from tgv_dagster.store.db import Database
+from tgv_dagster.store.organisation import unsorted_bucket
 
 
 def arrival(name: str = "brief.txt", *, key: str = "1", bucket: str = "nord-gmbh") -> NewArrival:
@@ -153,3 +157,14 @@ def test_the_bucket_of_an_entity_created_a_minute_ago_is_used(installation: Inst
         assert bucket_for(connection, entity="brand-new", mandant="nord") == "brand-new-bucket"
         assert bucket_for(connection, entity=None, mandant="nord") == "nord-unsorted"
         assert bucket_for(connection, entity="unknown", mandant=None) == "intake"
+
+
+@given(st.from_regex(r"[a-z0-9][a-z0-9_-]{0,62}", fullmatch=True))
+def test_every_tenant_has_an_unsorted_bucket_that_a_store_takes(slug: str) -> None:
+    assert check_bucket(unsorted_bucket(slug)) == unsorted_bucket(slug)
+
+
+def test_two_long_tenants_do_not_share_a_bucket() -> None:
+    names = ["a" * 62 + ending for ending in "bc"]
+    assert len({unsorted_bucket(name) for name in names}) == 2
+    assert unsorted_bucket("nord") == "nord-unsorted"

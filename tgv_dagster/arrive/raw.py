@@ -20,7 +20,7 @@ from tgv_dagster.arrive.gates import GateKind, NewArrival, Origin, PartRole, Raw
 from tgv_dagster.store.blobs import BlobStore, Incoming, Sidecar, StoredBlob
 from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.ledger import enqueue
-from tgv_dagster.store.organisation import INTAKE_BUCKET
+from tgv_dagster.store.organisation import INTAKE_BUCKET, unsorted_bucket
 from tgv_dagster.store.stages import Stage
 
 
@@ -124,7 +124,7 @@ def bucket_for(connection: Connection, *, entity: str | None, mandant: str | Non
         ).fetchone()
         if row is not None:
             return str(row[0])
-    return INTAKE_BUCKET if mandant is None else f"{mandant}-unsorted"
+    return INTAKE_BUCKET if mandant is None else unsorted_bucket(mandant)
 
 
 def manifest_name(sha256: str, uid: str) -> str:

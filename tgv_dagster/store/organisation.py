@@ -7,6 +7,7 @@ reported, so that a shortened file cannot orphan documents.
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,28 @@ INTAKE_BUCKET = "intake"
 """Infrastructure bucket: whole mails, and bytes whose entity is not decided yet."""
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+BucketName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$")]
+
+_UNSORTED = "-unsorted"
+_MOST_OF_BUCKET = 63
+
+
+def unsorted_bucket(mandant: str) -> str:
+    """The bucket of a tenant's bytes whose entity is not decided; a name every store takes.
+
+    A slug too long for the ending is cut, and its hash keeps two tenants apart.
+    """
+    whole = f"{mandant}{_UNSORTED}"
+    if len(whole) <= _MOST_OF_BUCKET:
+        return whole
+    mark = f"-{hashlib.sha256(mandant.encode()).hexdigest()[:12]}{_UNSORTED}"
+    return mandant[: _MOST_OF_BUCKET - len(mark)] + mark
+
+
+def unsorted_buckets(connection: Connection) -> tuple[str, ...]:
+    """The unsorted bucket of every tenant."""
+    rows = connection.execute("SELECT slug FROM mandanten ORDER BY slug").fetchall()
+    return tuple(unsorted_bucket(row[0]) for row in rows)
 
 
 class OrganisationError(ValueError):
@@ -63,7 +86,7 @@ class EntityRow(_Row):
     country: str | None = None
     email_domains: tuple[str, ...] = ()
     intake_mail: str | None = None
-    bucket: Slug
+    bucket: BucketName
     default_level: Level | None = None
 
     @field_validator("slug")

@@ -26,7 +26,7 @@ from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, open_case
 from tgv_dagster.store.db import Connection
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.ledger import enqueue
-from tgv_dagster.store.organisation import INTAKE_BUCKET, SERVICE_LOGIN
+from tgv_dagster.store.organisation import INTAKE_BUCKET, SERVICE_LOGIN, unsorted_buckets
 from tgv_dagster.store.stages import Stage
 from tgv_dagster.understand.doctypes import DocType
 
@@ -382,9 +382,8 @@ def _rows_of_store(installation: Installation, prefix: str) -> dict[tuple[str, s
 def _buckets(installation: Installation) -> tuple[str, ...]:
     """Every bucket a row, an entity or a tenant can have put bytes into."""
     found = rows(
-        installation,
-        "SELECT storage_bucket FROM raw_items UNION SELECT bucket FROM entities"
-        " UNION SELECT slug || '-unsorted' FROM mandanten UNION SELECT %(intake)s ORDER BY 1",
-        {"intake": INTAKE_BUCKET},
+        installation, "SELECT storage_bucket FROM raw_items UNION SELECT bucket FROM entities"
     )
-    return tuple(row[0] for row in found)
+    with installation.database.worker() as connection:
+        unsorted = unsorted_buckets(connection)
+    return tuple(sorted({row[0] for row in found} | {*unsorted, INTAKE_BUCKET}))
