@@ -1,0 +1,360 @@
+"""The operator's pages in a real browser: the story of a day in German and French, keys, axe.
+
+axe-core comes from npm for the run of the tests only, as the pinned version with this digest.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import os
+import subprocess
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from reportlab.pdfgen.canvas import Canvas
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service as ChromeService
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
+from web_builders import PASSWORD, Service, activate, document, question
+
+from tgv_dagster import flow
+from tgv_dagster.web.texts import texts
+
+pytestmark = pytest.mark.ui
+
+AXE = "axe-core@4.14.1"
+AXE_SHA512 = (
+    "FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ=="
+)
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-quic",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--force-device-scale-factor=1",
+)  # fmt: skip
+CONTROLS = (
+    "a[href], button, input:not([type=hidden]):not([type=radio]):not([readonly]), select,"
+    " textarea, summary"
+)
+WIDTHS = (360, 1440)
+SCHEMES = ("light", "dark")
+PATIENCE = 30
+
+
+@dataclass
+class Screen:
+    """A browser before the pages of a service."""
+
+    service: Service
+    driver: webdriver.Chrome
+
+    def open(self, path: str) -> None:
+        """Open a page of the service."""
+        self.driver.get(self.service.url + path)
+
+    def wait(self, condition: Callable[[], Any]) -> Any:
+        """What the condition gives as soon as it gives anything."""
+        return WebDriverWait(self.driver, PATIENCE, ignored_exceptions=[Exception]).until(
+            lambda _: condition()
+        )
+
+    def find(self, css: str) -> WebElement:
+        """The first element, as soon as it is there."""
+        return self.wait(lambda: self.driver.find_element(By.CSS_SELECTOR, css))
+
+    def says(self, text: str) -> bool:
+        """Whether the page says this."""
+        return text in self.driver.find_element(By.TAG_NAME, "body").text
+
+    def press(self, *keys: str) -> None:
+        """Press keys one after the other, as a person does."""
+        for key in keys:
+            ActionChains(self.driver).send_keys(key).perform()
+
+    def sign_in(self, login: str, language: str) -> None:
+        """Choose the language and sign in."""
+        self.driver.delete_all_cookies()
+        self.open("/login")
+        self.find(f"button[name=language][value={language}]").click()
+        self.wait(lambda: self.find("html").get_attribute("lang") == language)
+        self.find("input[name=login]").send_keys(login)
+        self.find("input[name=password]").send_keys(PASSWORD, Keys.ENTER)
+        self.find("header nav")
+
+    def look(self, width: int, scheme: str) -> None:
+        """A screen of this width and colour scheme."""
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def picture(self, name: str) -> None:
+        """Keep what is seen where `TGV_PICTURES` says, if it says anything."""
+        folder = os.environ.get("TGV_PICTURES")
+        if folder:
+            self.driver.save_screenshot(str(Path(folder) / name))
+
+
+@pytest.fixture(scope="module")
+def screen(service: Service) -> Iterator[Screen]:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        options = webdriver.ChromeOptions()
+        options.binary_location = "/usr/bin/chromium"
+        for flag in (*FLAGS, f"--user-data-dir={profile}"):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        driver = webdriver.Chrome(options=options, service=ChromeService("/usr/bin/chromedriver"))
+        try:
+            yield Screen(service, driver)
+        finally:
+            driver.quit()
+
+
+def letter(folder: Path, name: str, *lines: str) -> Path:
+    """A PDF with a text layer."""
+    out = io.BytesIO()
+    canvas = Canvas(out)
+    for number, line in enumerate(lines):
+        canvas.drawString(60, 760 - 18 * number, line)
+    canvas.save()
+    path = folder / name
+    path.write_bytes(out.getvalue())
+    return path
+
+
+def state_of(service: Service, case: int) -> str:
+    return str(service.rows("SELECT state FROM cases WHERE id = %s", case)[0][0])
+
+
+INVOICE = (
+    "Holzkontor Altland GmbH", "Nordlicht GmbH", "Hafenweg 1, 20457 Hamburg", "",
+    "Rechnung", "Rechnungsnummer {number}", "Rechnungsdatum 02.03.2026",
+    "Eichenplatten geschliffen, 12 Stück", "Nettobetrag 100,00 EUR",
+    "zzgl. 19 % USt. 19,00 EUR", "Gesamtbetrag 119,00 EUR",
+)  # fmt: skip
+LETTER = (
+    "Werkstattnachrichten", "Sehr geehrte Damen und Herren,",
+    "der {word} steht ab Montag in der Halle bereit.", "Mit freundlichen Grüßen",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "word"), [("de", "Zinkenfräser"), ("fr", "Schraubstock")])
+def test_a_day_drop_decide_find(
+    screen: Screen, service: Service, tmp_path: Path, language: str, word: str
+) -> None:
+    say = texts(language)
+    activate(service, "anna")
+    screen.look(1440, "light")
+    screen.sign_in("anna", language)
+
+    screen.open("/drop")
+    files = (
+        letter(
+            tmp_path, f"Rechnung-{language}.pdf", *(x.format(number=f"R-{word}") for x in INVOICE)
+        ),
+        letter(tmp_path, f"Brief-{language}.pdf", *(line.format(word=word) for line in LETTER)),
+        letter(tmp_path, f"Irrtum-{language}.pdf", "never sent"),
+    )
+    chooser = screen.find("#files")
+    for path in files:
+        chooser.send_keys(str(path))
+    screen.wait(lambda: len(screen.driver.find_elements(By.CSS_SELECTOR, "#chosen li")) == 3)
+    screen.find("#chosen li:nth-child(3) button").click()
+    screen.find("textarea[name=intent]").send_keys("bitte ablegen")
+    screen.find("#send").click()
+    screen.wait(lambda: screen.find("#chosen").text.count(say["upload.taken"]) == 2)
+    screen.wait(lambda: f"Brief-{language}.pdf" in screen.find("#queue").text)
+    screen.picture(f"drop-{language}.png")
+    assert say["outcome.pending"] in screen.find("#queue").text
+    assert f"Irrtum-{language}.pdf" not in screen.find("#queue").text
+
+    flow.run_until_idle(service.installation)
+    screen.wait(lambda: screen.find("#queue").text.count(say["outcome.entered"]) >= 2)
+    ((case, number),) = service.rows(
+        "SELECT c.id, c.document_id FROM cases c JOIN documents d ON d.id = c.document_id"
+        " WHERE c.state = 'open' AND d.file_name = %s",
+        f"Brief-{language}.pdf",
+    )
+
+    screen.open(f"/inbox/{case}")
+    screen.find(".sheet img")
+    screen.picture(f"inbox-{language}.png")
+    assert screen.says(say["field.entity"])
+    screen.press("c")
+    focused = screen.driver.switch_to.active_element
+    assert focused.get_attribute("name") == "value.entity"
+    screen.press("N", Keys.TAB, Keys.TAB, Keys.ENTER)
+    screen.wait(
+        lambda: service.rows("SELECT state FROM cases WHERE id = %s", case) == [("executed",)]
+    )
+    assert service.rows(
+        "SELECT set_by FROM document_values WHERE document_id = %s AND origin = 'human'", number
+    ) == [("anna",)]
+
+    flow.run_until_idle(service.installation)
+    screen.open("/search")
+    screen.press("/")
+    screen.press(*word, Keys.ENTER)
+    found = screen.find(f'article a[href="/d/{number}"]')
+    screen.picture(f"search-{language}.png")
+    found.click()
+    screen.wait(lambda: screen.says(f"{say['document.number']} {number}"))
+    screen.picture(f"document-{language}.png")
+    assert screen.says(say["origin.human"])
+
+
+def test_a_lost_connection_and_an_ended_session_lose_nothing(
+    screen: Screen, service: Service, tmp_path: Path
+) -> None:
+    activate(service, "emil")
+    screen.sign_in("emil", "de")
+    case = question(service, document(service), "provider")
+    screen.open(f"/inbox/{case}")
+    typed = screen.find("input[name='value.provider'][maxlength]")
+    typed.send_keys("Holzkontor Altland")
+    network = {"latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    screen.driver.execute_cdp_cmd("Network.enable", {})
+    screen.driver.execute_cdp_cmd("Network.emulateNetworkConditions", network | {"offline": True})
+    screen.find("#answer button").click()
+    screen.wait(lambda: texts("de")["page.lost"] in screen.find("#notice").text)
+    assert typed.get_attribute("value") == "Holzkontor Altland"
+    online = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    screen.driver.execute_cdp_cmd("Network.emulateNetworkConditions", online)
+    service.rows("UPDATE web_sessions SET ended_at = now() WHERE ended_at IS NULL")
+    screen.find("#answer button").click()
+    screen.wait(lambda: texts("de")["page.expired"] in screen.find("#notice").text)
+    assert typed.get_attribute("value") == "Holzkontor Altland"
+    assert state_of(service, case) == "open"
+
+    screen.sign_in("emil", "de")
+    screen.open("/drop")
+    screen.find("#files").send_keys(str(letter(tmp_path, "unterwegs.pdf", "Verbindung weg")))
+    screen.driver.execute_cdp_cmd("Network.emulateNetworkConditions", network | {"offline": True})
+    screen.find("#send").click()
+    screen.wait(lambda: texts("de")["drop.again"] in screen.find("#chosen").text)
+    screen.driver.execute_cdp_cmd("Network.emulateNetworkConditions", online)
+    screen.find("#send").click()
+    screen.wait(lambda: texts("de")["upload.taken"] in screen.find("#chosen").text)
+    assert service.rows("SELECT count(*) FROM arrivals WHERE file_name = 'unterwegs.pdf'") == [(1,)]
+
+
+def test_a_second_click_and_a_stale_card_are_told(screen: Screen, service: Service) -> None:
+    activate(service, "emil")
+    screen.sign_in("emil", "de")
+    number = document(service)
+    case = question(service, number, "provider")
+    screen.open(f"/inbox/{case}")
+    screen.find("input[name='value.provider'][maxlength]").send_keys("Holzkontor")
+    done = service.post(
+        f"/api/cases/{case}/answer", "anna", mandant="nord", json={"values": {"provider": "Anders"}}
+    )
+    assert done.status_code == 200
+    screen.find("#answer button").click()
+    screen.wait(lambda: texts("de")["error.409.title"] in screen.find("#notice").text)
+    assert service.rows(
+        "SELECT value FROM document_values WHERE document_id = %s AND origin = 'human'", number
+    ) == [("Anders",)]
+    other = question(service, document(service), "provider")
+    screen.open(f"/inbox/{other}")
+    screen.find("input[name='value.provider'][maxlength]").send_keys("Holzkontor")
+    ActionChains(screen.driver).double_click(screen.find("#answer button")).perform()
+    screen.wait(
+        lambda: service.rows("SELECT state FROM cases WHERE id = %s", other) == [("executed",)]
+    )
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The checker of accessibility, as published under its version."""
+    folder = tmp_path_factory.mktemp("axe")
+    subprocess.run(["npm", "pack", AXE, "--silent"], cwd=folder, check=True, capture_output=True)
+    (packed,) = folder.glob("*.tgz")
+    content = packed.read_bytes()
+    assert base64.b64encode(hashlib.sha512(content).digest()).decode() == AXE_SHA512
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        member = archive.extractfile("package/axe.min.js")
+        assert member is not None
+        return member.read().decode()
+
+
+def test_every_page_fits_every_screen_and_axe_finds_nothing_serious(
+    screen: Screen, service: Service, axe: str
+) -> None:
+    activate(service, "anna")
+    screen.look(1440, "light")
+    screen.sign_in("anna", "de")
+    number = document(service, title="Rechnung Holzkontor")
+    case = question(service, number, "due_date", "provider", "entity")
+    service.rows("UPDATE documents SET due_date = '2090-01-01' WHERE id = %s", number)
+    places = (
+        *("/inbox", f"/inbox/{case}", f"/d/{number}", "/search", "/search?q=Holzkontor"),
+        *("/drop", "/deadlines", "/parked", "/settings", "/nothing/here", "/login"),
+    )
+    serious: list[str] = []
+    for place in places:
+        for scheme in SCHEMES:
+            for width in WIDTHS:
+                screen.look(width, scheme)
+                screen.open(place)
+                across = screen.driver.execute_script("return document.documentElement.scrollWidth")
+                assert across <= width, (place, width)
+                screen.driver.execute_script(axe)
+                found = screen.driver.execute_async_script(
+                    "const done = arguments[0]; axe.run(document).then((r) => done(r.violations));"
+                )
+                serious += [
+                    f"{place} {scheme} {width}: {v['id']} {v['nodes'][0]['html'][:120]}"
+                    for v in found
+                    if v["impact"] in ("serious", "critical")
+                ]
+    screen.look(1440, "light")
+    assert serious == []
+
+
+def test_everything_on_a_page_is_reached_by_keyboard(screen: Screen, service: Service) -> None:
+    activate(service, "anna")
+    screen.look(1440, "light")
+    screen.sign_in("anna", "de")
+    case = question(service, document(service), "due_date", "provider")
+    for place in (f"/inbox/{case}", "/drop", "/search", "/settings"):
+        screen.open(place)
+        wanted = screen.driver.execute_script(
+            f"return [...document.querySelectorAll('{CONTROLS}')]"
+            ".filter((e) => e.checkVisibility()).length"
+        )
+        reached: set[str] = set()
+        for _ in range(wanted * 4):
+            screen.press(Keys.TAB)
+            reached.add(screen.driver.switch_to.active_element.id)
+            if len(reached) > wanted:
+                break
+        left = screen.driver.execute_script(
+            "const seen = new Set(arguments[0]); return [...document.querySelectorAll("
+            f"'{CONTROLS}')]"
+            ".filter((e) => e.checkVisibility() && !seen.has(e)).map((e) => e.outerHTML)",
+            [screen.driver.create_web_element(name) for name in reached],
+        )
+        assert left == [], place
+
+
+def test_no_page_breaks_its_own_policy(screen: Screen, service: Service) -> None:
+    activate(service, "anna")
+    screen.sign_in("anna", "de")
+    number = document(service, media_type="text/html", content=b"<script>alert(1)</script>hello")
+    screen.driver.get_log("browser")
+    for place in ("/inbox", f"/d/{number}", "/search", "/drop", "/deadlines", "/settings"):
+        screen.open(place)
+        time.sleep(0.3)
+    told = [entry["message"] for entry in screen.driver.get_log("browser")]
+    assert [line for line in told if "Content Security Policy" in line] == []
