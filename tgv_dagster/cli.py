@@ -9,6 +9,7 @@ from tgv_dagster.console import (
     bank,
     cards,
     evaluating,
+    exporting,
     mail,
     operate,
     people,
@@ -17,6 +18,7 @@ from tgv_dagster.console import (
     storage,
     tables,
     tokens,
+    tuning,
     users,
 )
 
@@ -29,7 +31,10 @@ app = typer.Typer(
 app.command("run")(operate.run)
 app.command("status")(operate.status)
 app.command("search")(asking.ask)
+app.command("export")(exporting.export_command)
 app.command("evaluate")(evaluating.evaluate)
+app.command("evaluate-own")(evaluating.evaluate_own)
+app.add_typer(tuning.tuning_app, name="tuning")
 app.add_typer(people.parked_app, name="parked")
 app.add_typer(cards.cases_app, name="cases")
 app.add_typer(rules.rules_app, name="rules")
