@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from knowledge_builders import BagOfWordsEmbedder
+from knowledge_builders import BagOfWordsEmbedder, Knowledge
 
 from tgv_dagster.know.balance import Hit
 from tgv_dagster.know.chunks import ChunkSettings
-from tgv_dagster.know.evaluation import balancing, chunk_sizes, cross_lingual, fusion, report
+from tgv_dagster.know.evaluation import (
+    balancing,
+    chunk_sizes,
+    cross_lingual,
+    fusion,
+    own,
+    report,
+)
 from tgv_dagster.know.evaluation.cross_lingual import KindResult, Verdict, judge
 from tgv_dagster.know.evaluation.measures import floor_at, quality, rank_of
 from tgv_dagster.know.evaluation.questions import PairKind, Pairs, pairs, study
 from tgv_dagster.know.evaluation.stock import DATABASE, StockDocument, built
 from tgv_dagster.know.evaluation.ways import askable
 from tgv_dagster.know.usem import UseEmbedder
-from tgv_dagster.store.db import connect
+from tgv_dagster.store.db import Database, connect
 
 SIZES = ChunkSettings(3200, 400, 300)
 
@@ -186,3 +195,66 @@ def test_another_model_is_filled_beside_and_switched_to(server_url: str) -> None
         after = stock.ask("Garage", "de")
     assert before.trace.space_id != after.trace.space_id == other.space.space_id
     assert [stock.keys[card.document_id] for card in after.cards][:1] == ["a"]
+
+
+# --- the own stock -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def knowledge(database: Database, tmp_path: Path) -> Iterator[Knowledge]:
+    opened = Knowledge.open(database, tmp_path / "index")
+    yield opened
+    opened.words.close()
+
+
+def own_file(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "questions.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_own_questions_are_asked_of_the_own_stock_and_nothing_is_written(
+    knowledge: Knowledge, tmp_path: Path
+) -> None:
+    numbers = [knowledge.add(f"Garage Sachnummer {chr(97 + n) * 6} am Hafen") for n in range(24)]
+    hidden = knowledge.add("Zeppelin", confidentiality_level="streng_vertraulich")
+    knowledge.flow()
+    lines = [
+        f"  - {{ask: Garage {chr(97 + n) * 6}, documents: [{number}], kind: parts}}"
+        for n, number in enumerate(numbers)
+    ]
+    lines.append(f"  - {{ask: Zeppelin, documents: [{hidden}], kind: hidden}}")
+    asked = own.load(own_file(tmp_path, "\n".join(["questions:", *lines])))
+    before = knowledge.rows("SELECT count(*) FROM agent_events")
+    found = own.measure(
+        knowledge.parts, knowledge.scope("emil"), asked, ["Lasagne"], ["Klimaanlage"]
+    )
+    assert found.quality["parts"].first > 0.9
+    assert found.quality["hidden"].in_six == 0, "the walls of who asks hold here too"
+    assert found.floor is not None
+    assert found.floor.recall >= own.RECALL
+    assert knowledge.rows("SELECT count(*) FROM agent_events") == before
+    assert "tgv tuning set" in report.own_report(found)
+
+
+def test_too_few_questions_give_no_floor(knowledge: Knowledge, tmp_path: Path) -> None:
+    number = knowledge.add("Garage")
+    knowledge.flow()
+    asked = own.load(own_file(tmp_path, f"questions: [{{ask: Garage, documents: [{number}]}}]"))
+    found = own.measure(knowledge.parts, knowledge.scope(), asked, ["Lasagne"], ["Auto"])
+    assert found.floor is None
+    assert "too few" in report.own_report(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "questions: []", "questions: 1", "- a", "a: [", "questions: [{ask: x}]",
+        "questions: [{ask: '', documents: [1]}]", "questions: [{ask: '?!', documents: [1]}]",
+        "questions: [{ask: x, documents: [one]}]", "questions: [{ask: x, documents: [1], more: 1}]",
+        "questions: !!python/object:os.system {}",
+    ],
+)  # fmt: skip
+def test_a_file_that_is_none_is_refused_with_its_place(tmp_path: Path, text: str) -> None:
+    with pytest.raises(own.OwnQuestionsUnusable, match=r"questions\.yaml"):
+        own.load(own_file(tmp_path, text))

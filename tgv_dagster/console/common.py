@@ -28,6 +28,7 @@ from tgv_dagster.clarify.execution import (
 from tgv_dagster.effect.duplicates import SweepChanged
 from tgv_dagster.file.compartments import CompartmentRefused
 from tgv_dagster.installation import Installation
+from tgv_dagster.know.evaluation.own import OwnQuestionsUnusable
 from tgv_dagster.know.lifecycle import (
     DocumentChanged,
     DocumentNotFound,
@@ -43,6 +44,7 @@ from tgv_dagster.store.embedded import EmbeddedServerError
 from tgv_dagster.store.migrate import SchemaError
 from tgv_dagster.store.organisation import SERVICE_LOGIN, OrganisationError
 from tgv_dagster.store.scope import Scope, ScopeError
+from tgv_dagster.store.tuning import TuningError
 from tgv_dagster.supervisor import PortBusy, ProcessEnded
 
 out = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
@@ -85,6 +87,8 @@ KNOWN_ERRORS = (
     ScopeError,
     SettingsError,
     StoreError,
+    OwnQuestionsUnusable,
+    TuningError,
 )
 
 AS_OPTION = typer.Option(

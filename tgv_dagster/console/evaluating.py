@@ -6,8 +6,10 @@ from pathlib import Path
 
 import typer
 
-from tgv_dagster.console.common import opened, out
-from tgv_dagster.know.evaluation import report, run
+from tgv_dagster.console.asking import parts_of
+from tgv_dagster.console.common import AS_OPTION, MANDANT_OPTION, opened, out, scope_of
+from tgv_dagster.know.evaluation import own, report, run
+from tgv_dagster.know.evaluation.questions import study
 
 
 def evaluate(
@@ -31,3 +33,23 @@ def evaluate(
         out.print(f"evaluation {name} of {result.cross_lingual.space_id}", markup=False)
     if file is not None:
         file.write_text(text + "\n", encoding="utf-8")
+
+
+def evaluate_own(
+    questions: Path = typer.Argument(
+        help="YAML: questions: [{ask: …, documents: [17], kind: …}].", exists=True
+    ),
+    login: str = AS_OPTION,
+    mandant: str | None = MANDANT_OPTION,
+) -> None:
+    """Ask your own questions of your own stock; say which floor it would have, change nothing."""
+    with opened() as installation:
+        scope = scope_of(installation.database, login, mandant)
+        result = own.measure(
+            parts_of(installation),
+            scope,
+            own.load(questions),
+            study().nonsense,
+            study().unanswerable,
+        )
+    out.print(report.own_report(result), markup=False, soft_wrap=True)

@@ -37,7 +37,8 @@ MAX_CARDS = 100
 class CardOut(BaseModel):
     """One source. `geprueft`: it passed a measured floor; `weg`: the way that found it.
 
-    `marks`: half-open spans of the snippet that are words of the question.
+    `marks`: half-open spans of the snippet that are words of the question; `source`: how prose
+    names it.
     """
 
     document_id: int
@@ -50,6 +51,7 @@ class CardOut(BaseModel):
     validation_status: ValidationStatus
     ai_suggested: bool
     score: float
+    source: str
     link: str
 
 
@@ -61,6 +63,7 @@ class FieldHitOut(BaseModel):
     asked: Asked
     field: str
     value: str
+    source: str
     link: str
 
 
@@ -102,6 +105,7 @@ class SearchOut(BaseModel):
                         "validation_status": "ai_unverified",
                         "ai_suggested": True,
                         "score": 7.2,
+                        "source": "#17",
                         "link": "/d/17",
                     }
                 ],
@@ -248,6 +252,7 @@ def _fields(answer: FieldAnswer) -> FieldsOut:
                 asked=hit.asked,
                 field=hit.field,
                 value=hit.value,
+                source=hit.link,
                 link=f"/d/{hit.document_id}",
             )
             for hit in answer.hits
@@ -270,6 +275,7 @@ def _card(card: Card) -> CardOut:
         validation_status=card.validation_status,
         ai_suggested=card.ai_suggested,
         score=card.score,
+        source=card.link,
         link=f"/d/{card.document_id}",
     )
 
@@ -295,6 +301,7 @@ class ListedOut(BaseModel):
     due_date: date | None
     amount_gross: Decimal | None
     currency: str | None
+    source: str
     link: str
 
 
@@ -362,6 +369,7 @@ def list_documents(
                 due_date=row.due_date,
                 amount_gross=row.amount_gross,
                 currency=row.currency,
+                source=row.link,
                 link=f"/d/{row.document_id}",
             )
             for row in page.rows

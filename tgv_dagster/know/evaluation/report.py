@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from tgv_dagster.know.evaluation.balancing import Balancing, Emptiness
 from tgv_dagster.know.evaluation.chunk_sizes import QuestionRank, SizeResult
 from tgv_dagster.know.evaluation.cross_lingual import CrossLingual
+from tgv_dagster.know.evaluation.own import OwnResult
 from tgv_dagster.know.evaluation.run import ModelResult
 
 
@@ -177,3 +178,28 @@ def sizes_report(results: Sequence[SizeResult]) -> str:
     return "\n\n".join(
         ("### Chunk sizes", sizes_table(results), winners(results)),
     )
+
+
+def own_report(result: OwnResult) -> str:
+    """The own stock: quality by kind, and the floor with how to set it."""
+    quality = table(
+        ("kind", "questions", "R@1", "R@5", "gold@6", "MRR"),
+        (
+            (kind, q.questions, *map(_share, (q.first, q.in_five, q.in_six, q.mrr)))
+            for kind, q in result.quality.items()
+        ),
+    )
+    floor = result.floor
+    if floor is None:
+        said = (
+            f"Only {result.found} questions have their document among the nearest: too few for a"
+            " floor, which stays as it is."
+        )
+    else:
+        said = (
+            f"Floor {floor.value:.2f} keeps {floor.recall:.0%} of {floor.questions} questions and"
+            f" leaves nothing of {floor.empty:.0%} of {floor.nonsense} nonsense questions. To set"
+            f" it: tgv tuning set 'P_MIN_SCORE:{result.space_id}' {floor.value:.2f} --measured"
+            f" 'own corpus, {floor.questions} questions'"
+        )
+    return f"{quality}\n\n{said}"

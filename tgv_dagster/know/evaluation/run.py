@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tgv_dagster.know.chunks import ChunkSettings
-from tgv_dagster.know.e5 import E5Embedder
 from tgv_dagster.know.embeddings import Embedder
 from tgv_dagster.know.evaluation import balancing, chunk_sizes, cross_lingual
 from tgv_dagster.know.evaluation.balancing import Balancing, Emptiness
@@ -15,7 +14,6 @@ from tgv_dagster.know.evaluation.cross_lingual import CrossLingual
 from tgv_dagster.know.evaluation.questions import pairs, study
 from tgv_dagster.know.evaluation.stock import RememberedEmbedder, built
 from tgv_dagster.know.spaces import Evaluation, record_evaluation
-from tgv_dagster.know.usem import UseEmbedder
 from tgv_dagster.store import tuning
 from tgv_dagster.store.db import Database
 
@@ -33,6 +31,10 @@ class ModelResult:
 
 def embedded_models() -> tuple[Embedder, ...]:
     """The models that run in this process, the default first."""
+    # Importing a model's package takes a second or two, which every start would feel.
+    from tgv_dagster.know.e5 import E5Embedder
+    from tgv_dagster.know.usem import UseEmbedder
+
     return (UseEmbedder(), E5Embedder())
 
 
@@ -64,7 +66,7 @@ def compare_models(
 
 def compare_sizes(url: str) -> tuple[SizeResult, ...]:
     """The chunk-size study with the default model."""
-    return chunk_sizes.run(url, study(), RememberedEmbedder(UseEmbedder()))
+    return chunk_sizes.run(url, study(), RememberedEmbedder(embedded_models()[0]))
 
 
 def record(database: Database, results: Sequence[ModelResult], *, by: str) -> tuple[str, ...]:

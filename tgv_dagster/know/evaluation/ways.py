@@ -14,11 +14,13 @@ from tgv_dagster.know.balance import (
 )
 from tgv_dagster.know.evaluation.stock import ALL, Stock
 from tgv_dagster.know.queries import NothingToSearch, QueryTerms, understand
+from tgv_dagster.know.search import SearchParts
 from tgv_dagster.know.spaces import active_space
 from tgv_dagster.know.vectors import ScanSettings, search_vectors
 from tgv_dagster.know.wording import hit_filters, wall_terms
 from tgv_dagster.know.words import MAX_LIMIT
 from tgv_dagster.store import tuning
+from tgv_dagster.store.scope import Scope
 
 DEPTH = 60
 """Hits of each way that are looked at."""
@@ -47,23 +49,26 @@ class Ways:
 
 
 def ways_of(stock: Stock, question: str, shelf: str = ALL, depth: int = DEPTH) -> Ways:
+    """Ask each way of a stock on its own, as `ways_in`."""
+    return ways_in(stock.parts, stock.scope(shelf), question, depth)
+
+
+def ways_in(parts: SearchParts, scope: Scope, question: str, depth: int = DEPTH) -> Ways:
     """Ask each way on its own, behind the walls of the reader. Raises ValueError for a question
     with nothing to look up."""
     terms = understand(question)
     if isinstance(terms, NothingToSearch):
         raise ValueError(f"nothing to search: {terms.reason}")
-    scope, parts = stock.scope(shelf), stock.parts
-    with stock.database.reading(scope) as connection:
+    with parts.database.reading(scope) as connection:
         space = active_space(connection)
-        vector = stock.embedder.embed_query(terms.for_vector, None)
+        vector = parts.embedder.embed_query(terms.for_vector, None)
         near = search_vectors(
             connection, parts.sizes, space, vector, scope, _SCAN, limit=depth
         ).hits
         row = connection.execute("SELECT now()").fetchone()
-        assert row is not None
-        by_word = parts.words.search(
-            terms, wall_terms(scope, row[0]), hit_filters(scope), min(depth, MAX_LIMIT)
-        )
+    assert row is not None
+    walls, asked = wall_terms(scope, row[0]), hit_filters(scope)
+    by_word = parts.words.search(terms, walls, asked, min(depth, MAX_LIMIT))
     return Ways(
         question,
         tuple(Hit(hit.document_id, hit.chunk_id, hit.score) for hit in near),
