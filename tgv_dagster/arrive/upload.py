@@ -493,6 +493,33 @@ def arrival_views(
     return seen.pop(arrival_id), tuple(seen.values())
 
 
+def recent_views(database: Database, scope: Scope, *, limit: int) -> tuple[ArrivalView, ...]:
+    """The caller's own last uploads in this tenant, newest first, as `arrival_views` shows them."""
+    with database.worker() as connection:
+        rows = connection.execute(
+            """
+            SELECT a.id, a.file_name, a.gate, a.received_at, a.outcome, a.outcome_reason,
+                NULL::bigint, a.part_path
+            FROM arrivals a WHERE a.uploader = %s AND a.mandant_id IS NOT DISTINCT FROM %s
+              AND a.parent_id IS NULL ORDER BY a.id DESC LIMIT %s
+            """,
+            (scope.principal, scope.mandant_id, limit),
+        ).fetchall()
+    own = [_masked(ArrivalView(*row)) for row in rows]
+    with database.reading(scope) as connection:
+        rows = connection.execute(
+            "SELECT id, outcome, document_id FROM arrivals WHERE id = ANY (%s)",
+            ([view.arrival_id for view in own],),
+        ).fetchall()
+    seen = {row[0]: row for row in rows}
+    return tuple(
+        replace(view, outcome=seen[view.arrival_id][1], document_id=seen[view.arrival_id][2])
+        if view.arrival_id in seen
+        else view
+        for view in own
+    )
+
+
 def _masked(view: ArrivalView) -> ArrivalView:
     if view.outcome == ArrivalOutcome.ALREADY_HERE:
         return replace(view, outcome=str(ArrivalOutcome.ENTERED))
