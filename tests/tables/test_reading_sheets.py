@@ -98,6 +98,45 @@ def test_numbers_a_sheet_has_already_cut_are_no_numbers() -> None:
     assert examine_column(table, "Nummer").kind is ColumnKind.TEXT
 
 
+def ods(rows: list[list[str]]) -> bytes:
+    cells = "".join(
+        "<table:table-row>"
+        + "".join(f"<table:table-cell {cell}</table:table-cell>" for cell in row)
+        + "</table:table-row>"
+        for row in rows
+    )
+    kinds = "urn:oasis:names:tc:opendocument:xmlns"
+    content = (
+        f'<office:document-content xmlns:office="{kinds}:office:1.0"'
+        f' xmlns:table="{kinds}:table:1.0" xmlns:text="{kinds}:text:1.0"><office:body>'
+        f'<office:spreadsheet><table:table table:name="Blatt">{cells}</table:table>'
+        "</office:spreadsheet></office:body></office:document-content>"
+    )
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", content)
+        archive.writestr("META-INF/manifest.xml", f'<m:manifest xmlns:m="{kinds}:manifest:1.0"/>')
+    return stream.getvalue()
+
+
+def test_an_ods_sheet_is_the_same_case() -> None:
+    text = 'office:value-type="string"><text:p>{}</text:p>'
+    number = 'office:value-type="float" office:value="{0}"><text:p>{0}</text:p>'
+    day = 'office:value-type="date" office:date-value="{0}"><text:p>{0}</text:p>'
+    data = ods(
+        [
+            [text.format("Datum"), text.format("Betrag")],
+            [day.format("2026-01-31"), number.format("1.5")],
+            [day.format("2026-01-30"), number.format("2")],
+        ]
+    )
+    found = read_tables(data)
+
+    assert column(found, "Datum") == [date(2026, 1, 31), date(2026, 1, 30)]
+    assert column(found, "Betrag") == [Decimal("1.5"), Decimal("2.0")]
+
+
 def test_every_sheet_is_a_table_or_is_listed_with_its_reason() -> None:
     book = openpyxl.Workbook()
     first = book.active

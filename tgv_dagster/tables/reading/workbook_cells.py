@@ -7,6 +7,7 @@ this module runs as a limited child of `workbook`. It knows cells and nothing ab
 from __future__ import annotations
 
 import datetime
+import io
 import json
 import resource
 import sys
@@ -167,7 +168,8 @@ def _merged_ranges(source: Path) -> dict[str, list[tuple[int, ...]]]:
 def _calamine(source: Path) -> list[dict[str, Any]]:
     import python_calamine
 
-    book = python_calamine.load_workbook(str(source))
+    # From memory: by path the library believes the name of the file, not its content.
+    book = python_calamine.load_workbook(io.BytesIO(source.read_bytes()))
     left = MOST_CELLS
     sheets = []
     for meta in book.sheets_metadata:
