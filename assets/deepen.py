@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 import dagster as dg
 
+import tgv_dagster
 from assets import shown
 from assets.steps import CODE_VERSION, OWNERS, step_asset
 from resources.door import Door
-from tgv_dagster.deepen import agreement, upcoming
+from tgv_dagster.deepen import agreement, upcoming, vocabulary_guard
 from tgv_dagster.flow import Step
 from tgv_dagster.store.stages import Room
 
@@ -119,7 +121,67 @@ def deadlines_upcoming(door: dg.ResourceParam[Door]) -> dg.MaterializeResult:
     )
 
 
+@dg.asset(
+    group_name=str(Room.DEEPEN),
+    deps=["document_details"],
+    description="How full every field is, and what may be one thing under two names.",
+    owners=OWNERS,
+    kinds={"python", "postgres"},
+    code_version=CODE_VERSION,
+)
+def vocabulary_fill(door: dg.ResourceParam[Door]) -> dg.MaterializeResult:
+    """Show fill rates, wrong words in rows and code, and candidates for new pairs."""
+    with door.discreetly("vocabulary_fill"), door.installation().database.worker() as connection:
+        fills = vocabulary_guard.fill_rates(connection)
+        wrong = vocabulary_guard.wrong_values(connection)
+        pairs = vocabulary_guard.candidates(vocabulary_guard.columns(connection))
+    code = vocabulary_guard.wrong_words(Path(tgv_dagster.__file__).parent)
+    return dg.MaterializeResult(
+        metadata={
+            "wrong_words_in_code": len(code),
+            "wrong_words_in_rows": sum(wrong.values()),
+            "always_the_same": ", ".join(fill.field for fill in fills if fill.is_suspicious) or "-",
+            "fill": shown.table(
+                {
+                    "field": fill.field,
+                    "documents": fill.documents,
+                    "stated": fill.stated,
+                    "checked, none": fill.checked_none,
+                    "not looked at": fill.documents - fill.stated - fill.checked_none,
+                    "share": UNMEASURED if fill.share is None else f"{fill.share:.1%}",
+                    "distinct": fill.distinct,
+                }
+                for fill in fills
+            ),
+            "code": shown.table(
+                {"place": f"{w.path}:{w.line}", "word": w.word, "canonical": w.canonical}
+                for w in code
+            ),
+            "rows": shown.table(
+                {"field": field, "word": word, "rows": count}
+                for (field, word), count in wrong.items()
+            ),
+            "candidates": shown.table(
+                {"table": c.table, "one": c.one, "other": c.other, "why": c.why} for c in pairs
+            ),
+            "picture": shown.stacked_bars(
+                {
+                    (fill.field, part): count
+                    for fill in fills
+                    for part, count in (
+                        ("stated", fill.stated),
+                        ("checked, none", fill.checked_none),
+                        ("not looked at", fill.documents - fill.stated - fill.checked_none),
+                    )
+                },
+                rows=[fill.field for fill in fills],
+                title="Documents per field by what is known",
+            ),
+        }
+    )
+
+
 def assets(steps: Sequence[Step]) -> list[dg.AssetsDefinition]:
     """The assets of this room."""
     made = [step_asset(step, steps) for step in steps if step.room is Room.DEEPEN]
-    return [*made, shadow_agreement, deadlines_upcoming]
+    return [*made, shadow_agreement, deadlines_upcoming, vocabulary_fill]

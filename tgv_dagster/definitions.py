@@ -39,6 +39,8 @@ SHOWN = (
     "organisation",
     "raw_items",
     "shadow_agreement",
+    "deadlines_upcoming",
+    "vocabulary_fill",
     "open_cases",
     "recognised_tables",
     "time_entries",
