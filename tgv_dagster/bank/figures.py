@@ -55,7 +55,8 @@ def unmatched(connection: Connection) -> tuple[Unmatched, ...]:
                 SELECT min(l.state) AS state FROM txn_document_links l WHERE l.txn_id = t.id) l
                 ON true
             WHERE NOT t.is_test AND t.entity IS NOT NULL AND t.reversal_of IS NULL
-              AND NOT EXISTS (SELECT 1 FROM txn_transfers x WHERE t.id IN (x.out_txn, x.in_txn))
+              AND NOT EXISTS (SELECT 1 FROM txn_transfers x WHERE x.out_txn = t.id)
+              AND NOT EXISTS (SELECT 1 FROM txn_transfers x WHERE x.in_txn = t.id)
             GROUP BY 1, 2),
         receipts AS (
             SELECT d.entity, to_char(coalesce(d.invoice_date, d.date_received::date), 'YYYY-MM')

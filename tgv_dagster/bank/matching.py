@@ -114,10 +114,15 @@ def names_reference(text: str, number: str) -> bool:
     return re.search(rf"(?<![A-Za-z0-9]){spelled}(?![A-Za-z0-9])", text, re.IGNORECASE) is not None
 
 
-_OPEN_PERIOD = """NOT EXISTS (SELECT 1 FROM accounting_periods p WHERE p.entity = t.entity
-    AND p.locked_at IS NOT NULL
-    AND p.period IN (to_char(t.booking_date, 'YYYY-MM'), t.accounting_period))
-    AND t.state <> 'locked'"""
+# Each exclusion stands alone: joined by OR they would be tried pair by pair.
+_FREE = """t.state <> 'locked'
+      AND NOT EXISTS (SELECT 1 FROM accounting_periods p WHERE p.entity = t.entity
+          AND p.locked_at IS NOT NULL AND p.period = to_char(t.booking_date, 'YYYY-MM'))
+      AND NOT EXISTS (SELECT 1 FROM accounting_periods p WHERE p.entity = t.entity
+          AND p.locked_at IS NOT NULL AND p.period = t.accounting_period)
+      AND NOT EXISTS (SELECT 1 FROM txn_transfers x WHERE x.out_txn = t.id)
+      AND NOT EXISTS (SELECT 1 FROM txn_transfers x WHERE x.in_txn = t.id)
+      AND NOT EXISTS (SELECT 1 FROM txn_document_links l WHERE l.txn_id = t.id)"""
 
 _PAIRS = f"""
     SELECT t.id, d.id, t.amount, d.direction, d.doc_type,
@@ -134,10 +139,8 @@ _PAIRS = f"""
     WHERE d.state = 'active' AND d.doc_type IN ('invoice', 'receipt', 'credit_note')
       AND t.booking_date BETWEEN coalesce(d.invoice_date, d.date_received::date) - 5
           AND coalesce(d.due_date, d.invoice_date, d.date_received::date) + 60
-      AND NOT EXISTS (SELECT 1 FROM txn_document_links l
-          WHERE l.txn_id = t.id OR l.document_id = d.id)
-      AND NOT EXISTS (SELECT 1 FROM txn_transfers x WHERE t.id IN (x.out_txn, x.in_txn))
-      AND {_OPEN_PERIOD}
+      AND NOT EXISTS (SELECT 1 FROM txn_document_links l WHERE l.document_id = d.id)
+      AND {_FREE}
 """
 
 
@@ -253,9 +256,14 @@ def transfers(halves: Sequence[Half]) -> tuple[tuple[int, int], ...]:
     One to one by counting: where several would fit, none is proposed unless both sides have as
     many, in the order of their days.
     """
+    named: dict[tuple[int, Decimal], set[int]] = defaultdict(set)
+    for half in halves:
+        if half.to_own is not None:
+            named[half.to_own, -half.amount].add(half.account_id)
     sides: dict[tuple[object, ...], tuple[list[Half], list[Half]]] = defaultdict(lambda: ([], []))
     for half in sorted(halves, key=lambda h: (h.day, h.txn_id)):
-        for other in _partners(half, halves):
+        partners = named[half.account_id, half.amount] if half.to_own is None else {half.to_own}
+        for other in partners:
             out, into = (half.account_id, other) if half.amount < 0 else (other, half.account_id)
             key = (half.mandant_id, half.is_test, out, into, abs(half.amount), half.currency)
             sides[key][half.amount > 0].append(half)
@@ -266,39 +274,29 @@ def transfers(halves: Sequence[Half]) -> tuple[tuple[int, int], ...]:
             continue
         for one, other in zip(out, into, strict=True):
             near = abs(one.day - other.day) <= TRANSFER_WITHIN
-            named = one.to_own == other.account_id or other.to_own == one.account_id
-            if near and named and not {one.txn_id, other.txn_id} & used:
+            told = one.to_own == other.account_id or other.to_own == one.account_id
+            if near and told and not {one.txn_id, other.txn_id} & used:
                 used |= {one.txn_id, other.txn_id}
                 found.append((one.txn_id, other.txn_id))
     return tuple(found)
 
 
-def _partners(half: Half, halves: Sequence[Half]) -> set[int]:
-    """Own accounts this booking may have gone to or come from."""
-    if half.to_own is not None:
-        return {half.to_own}
-    return {
-        other.account_id
-        for other in halves
-        if other.to_own == half.account_id and other.amount == -half.amount
-    }
-
-
 _HALVES = f"""
-    WITH free AS (
+    WITH named AS (
         SELECT t.id, t.account_id, t.booking_date, t.amount, t.currency, t.mandant_id, t.is_test,
             own.id AS to_own
         FROM txn_master t
-        LEFT JOIN md_accounts own ON own.iban = t.counterparty_iban
+        JOIN md_accounts own ON own.iban = t.counterparty_iban
             AND own.mandant_id = t.mandant_id AND own.id <> t.account_id
-        WHERE t.amount <> 0 AND {_OPEN_PERIOD}
-          AND NOT EXISTS (SELECT 1 FROM txn_transfers x WHERE t.id IN (x.out_txn, x.in_txn))
-          AND NOT EXISTS (SELECT 1 FROM txn_document_links l WHERE l.txn_id = t.id))
-    SELECT f.* FROM free f WHERE f.to_own IS NOT NULL OR EXISTS (
-        SELECT 1 FROM free o WHERE o.to_own = f.account_id AND o.amount = -f.amount
-          AND o.currency = f.currency
-          AND o.booking_date BETWEEN f.booking_date - 3 AND f.booking_date + 3)
-    ORDER BY f.booking_date, f.id
+        WHERE t.amount <> 0 AND {_FREE}),
+    silent AS (
+        SELECT DISTINCT t.id, t.account_id, t.booking_date, t.amount, t.currency, t.mandant_id,
+            t.is_test, NULL::integer AS to_own
+        FROM named n JOIN txn_master t ON t.account_id = n.to_own AND t.amount = -n.amount
+            AND t.currency = n.currency
+            AND t.booking_date BETWEEN n.booking_date - 3 AND n.booking_date + 3
+        WHERE {_FREE} AND NOT EXISTS (SELECT 1 FROM named o WHERE o.id = t.id))
+    SELECT * FROM named UNION ALL SELECT * FROM silent ORDER BY booking_date, id
 """
 
 

@@ -43,11 +43,11 @@ _REASONS = """
             WHERE a.entity = t.entity AND a.locked_at IS NOT NULL
               AND a.period IN (to_char(t.booking_date, 'YYYY-MM'), t.accounting_period))
             THEN 'its period is locked'
-        WHEN EXISTS (SELECT 1 FROM txn_document_links l WHERE l.txn_id = t.id)
+        WHEN t.id IN (SELECT txn_id FROM txn_document_links)
             THEN 'it is matched with a document'
-        WHEN EXISTS (SELECT 1 FROM txn_transfers x WHERE t.id IN (x.out_txn, x.in_txn))
+        WHEN t.id IN (SELECT out_txn FROM txn_transfers UNION SELECT in_txn FROM txn_transfers)
             THEN 'it is half of a transfer'
-        WHEN EXISTS (SELECT 1 FROM txn_master r WHERE r.reversal_of = t.id)
+        WHEN t.id IN (SELECT reversal_of FROM txn_master WHERE reversal_of IS NOT NULL)
             THEN 'another booking reverses it'
         WHEN t.changed_at IS NOT NULL THEN 'somebody changed it'
     END AS reason

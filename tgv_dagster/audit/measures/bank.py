@@ -45,14 +45,17 @@ def bank_balances(installation: Installation) -> Verdict:
         FROM steps s
         UNION ALL
         SELECT b.id, CASE
-            WHEN b.opening + (SELECT coalesce(sum(t.amount), 0) FROM txn_master t
-                WHERE (t.provenance ->> 'statement')::bigint = b.id AND t.import_id = b.import_id)
-                = b.closing THEN 'own_lines_explain'
+            WHEN b.opening + coalesce(o.amount, 0) = b.closing THEN 'own_lines_explain'
             WHEN EXISTS (SELECT 1 FROM txn_sightings g WHERE g.import_id = b.import_id)
                 OR EXISTS (SELECT 1 FROM bank_imports i WHERE i.id = b.import_id AND i.known > 0)
                 THEN 'shares_lines'
             ELSE 'unexplained' END
         FROM bank_statements b
+        LEFT JOIN (
+            SELECT import_id, (provenance ->> 'statement')::bigint AS statement,
+                sum(amount) AS amount
+            FROM txn_master WHERE import_id IS NOT NULL GROUP BY 1, 2) o
+            ON o.statement = b.id AND o.import_id = b.import_id
         WHERE b.kind = 'statement' AND b.opening IS NOT NULL AND b.closing IS NOT NULL
         """,
     )
@@ -96,16 +99,13 @@ def bank_duplicates(installation: Installation) -> Verdict:
     found = counts_and_ids(
         installation,
         """
-        SELECT t.id, CASE WHEN EXISTS (
-            SELECT 1 FROM txn_master o
-            WHERE o.account_id = t.account_id AND o.booking_date = t.booking_date AND o.id < t.id
-              AND o.amount = t.amount AND o.currency = t.currency
-              AND o.bank_format IS DISTINCT FROM t.bank_format
-              AND length(regexp_replace(lower(o.purpose), '[^a-z0-9]', '', 'g')) >= 6
-              AND regexp_replace(lower(o.purpose), '[^a-z0-9]', '', 'g')
-                = regexp_replace(lower(t.purpose), '[^a-z0-9]', '', 'g'))
+        SELECT max(id), CASE
+            WHEN count(DISTINCT coalesce(bank_format, '')) > 1 AND length(words) >= 6
             THEN 'twice' ELSE 'once' END
-        FROM txn_master t
+        FROM (SELECT id, account_id, booking_date, amount, currency, bank_format,
+                regexp_replace(lower(purpose), '[^a-z0-9]', '', 'g') AS words
+              FROM txn_master) t
+        GROUP BY account_id, booking_date, amount, currency, words
         """,
     )
     if not found:
