@@ -23,8 +23,8 @@ from tgv_dagster.intervals.model import (
 
 MAX_FINDINGS = 1000
 
-_BEFORE = pl.col("end").shift()
-_SAME_KEY = pl.col("key") == pl.col("key").shift()
+_SAME_KEY = pl.col("same_key")
+"""Whether the row before is one of the same key; compared once, because keys are long."""
 
 
 def compare(frame: pl.DataFrame, kind: IntervalKind, *, limit: int = MAX_FINDINGS) -> Report:
@@ -34,22 +34,22 @@ def compare(frame: pl.DataFrame, kind: IntervalKind, *, limit: int = MAX_FINDING
     """
     _require_schema(frame)
     rule = RULES[kind]
-    faulty, occupying = _split(frame, rule)
-    ordered = occupying.sort("key", "start", "end")
-    suspects = ordered.filter(_SAME_KEY & (pl.col("start") < _BEFORE)).select("key").unique()
-    clustered = _clusters(ordered.join(suspects, on="key", how="semi", maintain_order="left"))
-    errors = _invalid(faulty) + _conflicts(clustered, limit)
-    told = _gaps(ordered, clustered, suspects) if rule.gap_is_told else None
-    named = sorted(errors, key=lambda f: (f.kind, f.key, f.start))[:limit]
-    if told is not None and len(named) < limit:
-        named += [_gap(row) for row in told.head(limit - len(named)).iter_rows(named=True)]
+    bad, occupying = _split(frame, rule)
+    reached = _reached(occupying)
+    shared = _shared(reached)
+    gaps = _gaps(reached) if rule.gap_is_told else reached.clear()
+    errors = sorted(
+        _invalid(bad.head(limit)) + _conflicts(shared, limit),
+        key=lambda finding: (finding.kind, finding.key, finding.start),
+    )[:limit]
+    told = [_gap(row) for row in gaps.head(limit - len(errors)).iter_rows(named=True)]
     return Report(
         kind=kind,
         rows=frame.height,
-        keys=frame.get_column("key").n_unique(),
-        errors=faulty.height + _conflict_count(clustered),
-        gaps=0 if told is None else told.height,
-        findings=tuple(named),
+        keys=int((~reached.get_column("same_key")).sum()),
+        errors=bad.height + shared.get_column("cluster").n_unique(),
+        gaps=gaps.height,
+        findings=(*errors, *told),
     )
 
 
@@ -59,11 +59,7 @@ def conflicting(frame: pl.DataFrame, kind: IntervalKind) -> pl.DataFrame:
     Adds `cluster` (number), `cluster_start`, `cluster_end`, and `covers`: whether the row alone
     occupies the whole space of its cluster.
     """
-    _, occupying = _split(frame, RULES[kind])
-    ordered = occupying.sort("key", "start", "end")
-    suspects = ordered.filter(_SAME_KEY & (pl.col("start") < _BEFORE)).select("key").unique()
-    clustered = _clusters(ordered.join(suspects, on="key", how="semi", maintain_order="left"))
-    return clustered.filter(pl.len().over("cluster") > 1)
+    return _shared(_reached(_split(frame, RULES[kind])[1]))
 
 
 def faulty(frame: pl.DataFrame, kind: IntervalKind) -> pl.DataFrame:
@@ -91,29 +87,49 @@ def _split(frame: pl.DataFrame, rule: KindRule) -> tuple[pl.DataFrame, pl.DataFr
         )
         .then(pl.lit(FindingKind.INVALID.value))
     )
-    faults = frame.filter(fault.is_not_null()).with_columns(fault.alias("fault"))
-    if faults.height:
-        frame = frame.filter(fault.is_null())
-    if frame.filter(pl.col("start") == pl.col("end")).height:
+    is_faulty, is_empty = frame.select(
+        fault.is_not_null().any(), (pl.col("start") == pl.col("end")).any()
+    ).row(0)
+    faults = frame.with_columns(fault.alias("fault")) if is_faulty else frame.clear()
+    if is_faulty:
+        frame = faults.filter(pl.col("fault").is_null()).drop("fault")
+        faults = faults.filter(pl.col("fault").is_not_null())
+    if is_empty:
         frame = frame.filter(pl.col("start") < pl.col("end"))
     return faults, frame
 
 
-def _clusters(ordered: pl.DataFrame) -> pl.DataFrame:
-    """Number the clusters of rows sorted by key and start; a cluster ends where nobody is left."""
-    reach = pl.col("end").cum_max().over("key").shift()
-    begins = (~_SAME_KEY | (pl.col("start") >= reach)).fill_null(True)
-    numbered = ordered.with_columns(begins.cum_sum().alias("cluster"))
-    numbered = numbered.with_columns(
-        pl.col("start").min().over("cluster").alias("cluster_start"),
-        pl.col("end").max().over("cluster").alias("cluster_end"),
+def _reached(occupying: pl.DataFrame) -> pl.DataFrame:
+    """Rows by key and start, with how far any row before them in their key reaches (`since`).
+
+    As long as no neighbours touch, that is simply where the row before ends.
+    """
+    ordered = occupying.sort("key", "start", "end").with_columns(
+        pl.col("end").shift().alias("since"),
+        (pl.col("key") == pl.col("key").shift()).fill_null(False).alias("same_key"),
+    )
+    if ordered.select((_SAME_KEY & (pl.col("start") < pl.col("since"))).any()).item():
+        ordered = ordered.with_columns(pl.col("end").cum_max().over("key").shift().alias("since"))
+    return ordered
+
+
+def _shared(reached: pl.DataFrame) -> pl.DataFrame:
+    """The rows of every cluster of several rows; a cluster ends where nobody is left."""
+    begins = ~_SAME_KEY | (pl.col("start") >= pl.col("since"))
+    marked = reached.with_columns(begins.alias("begins"))
+    if marked.get_column("begins").all():
+        marked = marked.clear()
+    numbered = (
+        marked.with_columns(pl.col("begins").cum_sum().alias("cluster"))
+        .filter(~pl.col("begins") | ~pl.col("begins").shift(-1).fill_null(True))
+        .drop("begins", "since", "same_key")
+        .with_columns(
+            pl.col("start").min().over("cluster").alias("cluster_start"),
+            pl.col("end").max().over("cluster").alias("cluster_end"),
+        )
     )
     covers = (pl.col("start") == pl.col("cluster_start")) & (pl.col("end") == pl.col("cluster_end"))
     return numbered.with_columns(covers.alias("covers"))
-
-
-def _conflict_count(clustered: pl.DataFrame) -> int:
-    return clustered.group_by("cluster").len().filter(pl.col("len") > 1).height
 
 
 def _conflicts(clustered: pl.DataFrame, limit: int) -> list[Finding]:
@@ -134,7 +150,6 @@ def _conflicts(clustered: pl.DataFrame, limit: int) -> list[Finding]:
             pl.col("row").head(MAX_ROWS).alias("rows"),
             pl.col("source").unique().sort().head(MAX_ROWS).alias("sources"),
         )
-        .filter(pl.col("count") > 1)
         .head(limit)
         .join(most, on="cluster", how="left", maintain_order="left")
     )
@@ -183,25 +198,10 @@ def _invalid(faults: pl.DataFrame) -> list[Finding]:
     ]
 
 
-def _gaps(ordered: pl.DataFrame, clustered: pl.DataFrame, suspects: pl.DataFrame) -> pl.DataFrame:
-    """Space between neighbours that nobody occupies: key, start, end, the rows beside it."""
-    steps = clustered.group_by("cluster", maintain_order=True).agg(
-        pl.col("key").first(),
-        pl.col("cluster_start").first().alias("start"),
-        pl.col("cluster_end").first().alias("end"),
-        pl.col("row").first(),
-        pl.col("source").first(),
-    )
-    of_suspects = _empty_between(steps.drop("cluster"))
-    if suspects.height == 0:
-        return _empty_between(ordered)
-    calm = ordered.join(suspects, on="key", how="anti", maintain_order="left")
-    return pl.concat([_empty_between(calm), of_suspects]).sort("key", "start")
-
-
-def _empty_between(steps: pl.DataFrame) -> pl.DataFrame:
+def _gaps(reached: pl.DataFrame) -> pl.DataFrame:
+    """Space between rows of a key that nobody occupies, with the rows beside it."""
     return (
-        steps.with_columns(_BEFORE.alias("since"), pl.col("row").shift().alias("row_before"))
+        reached.with_columns(pl.col("row").shift().alias("row_before"))
         .filter(_SAME_KEY & (pl.col("start") > pl.col("since")))
         .select("key", "since", "start", "row_before", "row", "source")
     )
