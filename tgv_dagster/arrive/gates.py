@@ -67,6 +67,8 @@ class Origin:
     `mailbox`, `uidvalidity` and `uid` identify a mail, `message_id` is a hint only, `project_hint`
     is the code of the project that the uploader named. `thread_headers` says whether the
     nearest mail has In-Reply-To or References: present, absent, None for not recorded (MAIL-60).
+    `level_floor` is the level the uploader asked for at least, `visible_from` the moment (ISO 8601)
+    before which readers see nothing (UPL-17); what comes out of the file inherits both.
     """
 
     path: str | None = None
@@ -88,6 +90,8 @@ class Origin:
     mail_headers: str | None = None
     thread_headers: str | None = None
     references: str | None = None
+    level_floor: str | None = None
+    visible_from: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The facts that apply."""

@@ -348,6 +348,8 @@ def part_origin(mail_arrival: MailArrival, mail: Mail, leaf: Leaf | None) -> Ori
         thread_headers=_thread_headers(inner),
         parent_message_id=outer.message_id if inner is not outer else None,
         raw_name=None if leaf is None or leaf.raw_name is None else leaf.filename,
+        level_floor=base.level_floor,
+        visible_from=base.visible_from,
         mail_headers=" ".join(sorted({f.name.lower() for f in outer.fields} & RULE_HEADERS))
         or None,
     )

@@ -35,7 +35,7 @@ from tgv_dagster.arrive.raw import bucket_for, save_raw
 from tgv_dagster.store.blobs import BlobStore, BlobTooLarge, SourceUnreadable, StoreError, StoreFull
 from tgv_dagster.store.blobs.source import pour
 from tgv_dagster.store.db import Database, DatabaseFull, DatabaseUnavailable
-from tgv_dagster.store.levels import Role
+from tgv_dagster.store.levels import Level, Role
 from tgv_dagster.store.organisation import INTAKE_BUCKET
 from tgv_dagster.store.scope import Scope
 
@@ -89,7 +89,8 @@ class Drop:
     """What is common to the files of one drop.
 
     `request_key` identifies the act: the same key with the same file is the same arrival, however
-    often it is sent. None makes every call an act of its own.
+    often it is sent. None makes every call an act of its own. `level_floor`: the documents are at
+    least as confidential; `visible_from`: only the uploader sees them before (UPL-17).
     """
 
     intent_text: str | None = None
@@ -97,6 +98,8 @@ class Drop:
     project_code: str | None = None
     gate: UploadGate = UploadGate.UPLOAD
     request_key: str | None = None
+    level_floor: Level | None = None
+    visible_from: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +314,8 @@ class _Taking:
             origin=Origin(
                 raw_name=sent_name[:_MAX_RAW_NAME_CHARACTERS] if sent_name != shown else None,
                 project_hint=self._place.project_code,
+                level_floor=self._drop.level_floor,
+                visible_from=self._drop.visible_from and self._drop.visible_from.isoformat(),
             ),
         )
 

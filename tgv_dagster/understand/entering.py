@@ -39,6 +39,7 @@ from tgv_dagster.understand.extracting import (
     stored_extraction,
 )
 from tgv_dagster.understand.learned import cues_of
+from tgv_dagster.understand.restricting import restrict_as_asked
 from tgv_dagster.understand.triaging import TRIAGE_VERSION, Decision, decide
 from tgv_dagster.understand.values import show_on_document, write_values
 
@@ -269,7 +270,8 @@ def _write_document(
             %(bucket)s, %(key)s, %(part_role)s, %(file_class)s, %(file_name)s, %(media_type)s,
             %(title)s, %(received_at)s, %(parent_message_id)s, %(message_id)s, %(in_reply_to)s,
             %(mail_from)s, %(mail_to)s, %(mail_subject)s, %(intake_text)s, %(intent_text)s,
-            %(legacy_number)s, %(legacy_url)s, %(is_test)s, %(skill_plan)s, NULL, %(cues)s)
+            %(legacy_number)s, %(legacy_url)s, %(is_test)s, %(skill_plan)s, %(visible_from)s,
+            %(cues)s)
         ON CONFLICT (id) DO UPDATE SET entity = excluded.entity,
             entity_quelle = excluded.entity_quelle, title = excluded.title,
             cues = excluded.cues,
@@ -302,6 +304,7 @@ def _write_document(
             "legacy_url": origin.legacy_url,
             "is_test": arrived.is_test,
             "skill_plan": Jsonb([]),
+            "visible_from": origin.visible_from,
             "cues": None if decision.triage.cues is None else Jsonb(cues_of(decision.triage.cues)),
         },
     )
@@ -312,6 +315,7 @@ def _write_document(
         set_by="triage",
         version=TRIAGE_VERSION,
     )
+    restrict_as_asked(connection, document_id, arrived)
     show_on_document(connection, document_id, taken_back=gone)
     _write_mentions(connection, document_id, decision)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime, time
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request
@@ -21,9 +21,11 @@ from tgv_dagster.arrive.upload import (
     UploadGate,
     UploadStatus,
 )
+from tgv_dagster.store.levels import Level
 from tgv_dagster.web.errors import InvalidForm, documented
 from tgv_dagster.web.principals import Editor, Service, Viewer
 from tgv_dagster.web.schemas import Number, ShortText, Slug, Text
+from tgv_dagster.web.texts import ZONE
 
 router = APIRouter(tags=["arrive"])
 
@@ -42,6 +44,8 @@ class UploadForm(BaseModel):
     entity: Slug | None = None
     project: ShortText | None = None
     gate: UploadGate = UploadGate.UPLOAD
+    level: Level | None = None
+    visible_from: date | None = None
 
 
 class QueuedOut(BaseModel):
@@ -133,6 +137,16 @@ _FORM_SCHEMA: dict[str, Any] = {
                         },
                         "project": {"type": "string", "description": "Code of a project."},
                         "gate": {"type": "string", "enum": [str(gate) for gate in UploadGate]},
+                        "level": {
+                            "type": "string",
+                            "enum": [str(level) for level in Level],
+                            "description": "At least as confidential as this.",
+                        },
+                        "visible_from": {
+                            "type": "string",
+                            "format": "date",
+                            "description": "Only you see it before this day.",
+                        },
                     },
                 }
             }
@@ -177,11 +191,17 @@ async def hand_over(
             project_code=fields.project or None,
             gate=fields.gate,
             request_key=idempotency_key,
+            level_floor=fields.level,
+            visible_from=_start_of(fields.visible_from),
         )
         queue = await run_in_threadpool(
             upload.take, service.database, service.blobs, scope, drop, files
         )
     return UploadOut(files=[_queued(result) for result in queue])
+
+
+def _start_of(day: date | None) -> datetime | None:
+    return None if day is None else datetime.combine(day, time.min, tzinfo=ZONE)
 
 
 def _parts(form: FormData) -> tuple[UploadForm, list[DroppedFile]]:

@@ -36,7 +36,7 @@ function add(file, gate) {
 function send(item) {
   return new Promise((done) => {
     const body = new FormData();
-    for (const name of ["intent", "entity", "project"]) {
+    for (const name of ["intent", "entity", "project", "level", "visible_from"]) {
       const value = form.elements[name].value.trim();
       if (value) body.append(name, value);
     }
