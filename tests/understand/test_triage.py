@@ -410,3 +410,49 @@ def test_any_text_ends_in_a_result(text: str) -> None:
     assert result.outcome is Outcome.TRIAGED
     assert result.entity_slug is None
     assert result.confidentiality_level is Level.STRICT
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Ohlsen Elektro GmbH",
+        "Ohlsen Elektro GmbH, Lindenallee 4, 04109 Leipzig",
+        "Ohlsen Elektro GmbH · Lindenallee 4 · 04109 Leipzig",
+        "Ohlsen Elektro GmbH\nLindenallee 4\n04109 Leipzig",
+    ],
+)
+def test_address_variants_name_one_supplier(head: str) -> None:
+    text = f"{head}\n\nAlpha Werkstatt GmbH\nHafenweg 3\n50667 Köln\n\nRechnung Nr. RE-77\n"
+    result = _run(text + "Rechnungsdatum: 02.03.2026\nGesamtbetrag 119,00 EUR\n")
+    assert result.provider == "Ohlsen Elektro GmbH"
+
+
+def test_the_document_referred_to_gives_neither_number_nor_day_nor_kind() -> None:
+    text = (
+        "Transports Girod SARL\n8 avenue Foch\n69003 Lyon\n\nBeta Atelier SARL\n9 rue du Port\n"
+        "69001 Lyon\n\nAvoir R710686\nDate : 10/11/2025\n"
+        "Référence : Facture 77-4274550 du 08/10/2025\n"
+        "Montant HT 361,63 €\nTVA 20 % 72,33 €\nMontant TTC 433,96 €\n"
+    )
+    result = _run(text)
+    stated = {found.field: found.value for found in result.findings}
+    assert result.doc_type is DocType.CREDIT_NOTE
+    assert stated[Field.INVOICE_NUMBER] == "R710686"
+    assert stated[Field.INVOICE_DATE] == date(2025, 11, 10)
+
+
+@pytest.mark.parametrize(
+    ("lines", "total"),
+    [
+        (("Brot 4,20 EUR", "Summe 4,20 EUR"), "4.20"),
+        (("Zwischensumme 9,20 EUR", "Rabatt -5,00 EUR", "Summe 4,20 EUR"), "4.20"),
+        (("Summe 4,20 EUR", "Bar gegeben 50,00 EUR", "Rückgeld 45,80 EUR"), "4.20"),
+    ],
+)
+def test_a_receipt_with_one_total_is_not_asked_about_it(lines: tuple[str, ...], total: str) -> None:
+    text = "\n".join(["Bäckerei Brandt", "Kassenbon", "02.03.2026  18:07", *lines])
+    result = _run(text)
+    gross = result.finding(Field.AMOUNT_GROSS)
+    assert gross is not None
+    assert str(gross.value) == total
+    assert all(point.field is not Field.AMOUNT_GROSS for point in result.open_points)
