@@ -26,6 +26,20 @@ unmeasured one stays grey.
 The count of a checkpoint starts on the day it was first measured; `tgv status` and
 `GET /api/audit/checkpoints` show that day, the last measurement and the figures.
 
+| State | Dagster | Page `/chain` | Graph `/api/skill/system-graph` |
+|---|---|---|---|
+| green | check passed | filled circle, "green" | `green`, `circle` |
+| red | check failed; blocks behind a gate | filled square, "red" | `red`, `square` |
+| unmeasured | check skipped (grey), reason in `verdicts` | open triangle, "unmeasured" | `triangle` |
+
+A station is red when one of its checkpoints is, green when all are, and unmeasured otherwise. What
+should be (SOLL) is kept by hand in `soll.md` of the home folder, else the one shipped, and stands
+on the page word for word; what is (IST) is read from this register at every request. Each night
+every gate is shown a fault at a synthetic test tenant (`gates_turn_red`). In the tests every
+checkpoint that is measured turns green and red on purpose, and unmeasured where it needs data.
+
+![The chain with a red, a green and unmeasured stations](images/intake-chain.png)
+
 ![A gate that something went around, as the Dagster UI shows it](images/failed-gate.png)
 """
 
