@@ -28,9 +28,9 @@ The count of a checkpoint starts on the day it was first measured; `tgv status` 
 
 | State | Dagster | Page `/chain` | Graph `/api/skill/system-graph` |
 |---|---|---|---|
-| green | check passed | filled circle, "green" | `green`, `circle` |
-| red | check failed; blocks behind a gate | filled square, "red" | `red`, `square` |
-| unmeasured | check skipped (grey), reason in `verdicts` | open triangle, "unmeasured" | `triangle` |
+| green | check passed | filled circle, "green" | the same |
+| red | check failed; blocks behind a gate | filled square, "red" | the same |
+| unmeasured | check skipped (grey), reason in `verdicts` | open triangle, "unmeasured" | the same |
 
 A station is red when one of its checkpoints is, green when all are, and unmeasured otherwise. What
 should be (SOLL) is kept by hand in `soll.md` of the home folder, else the one shipped, and stands
