@@ -348,6 +348,13 @@ def test_other_files_are_left_alone_or_named(head: bytes, guess: Guess) -> None:
     assert sniff(head).guess is guess
 
 
+def test_a_message_is_known_by_its_namespace_however_far_away_it_begins() -> None:
+    content = camt(camt_statement([booking("2026-03-02", "5.00")])).decode()
+    far = content.replace("<BkToCstmrStmt>", f"<!--{'x' * 5000}--><BkToCstmrStmt>")
+    assert amounts(read(far.encode())) == [Decimal("5.00")]
+    assert amounts(read(content.replace("UTF-8", "UTF-16").encode("utf-16"))) == [Decimal("5.00")]
+
+
 def test_utf_16_is_seen_through() -> None:
     text = mt940([booking("2026-03-02", "5.00")]).decode()
     assert amounts(read(text.encode("utf-16"))) == [Decimal("5.00")]

@@ -56,7 +56,9 @@ _UNSUPPORTED: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (re.compile(rb"01,[^,\n]*,[^,\n]*,\d{6},"), "BAI2 is not supported"),
     (re.compile(rb"11\d{18}\d{12}[12]\d{14}978"), "AEB43 is not supported"),
 )
-_CAMT = re.compile(rb"BkToCstmr(?:Stmt|AcctRpt|DbtCdtNtfctn)(?:V\d\d)?\b")
+_CAMT = re.compile(
+    rb"BkToCstmr(?:Stmt|AcctRpt|DbtCdtNtfctn)(?:V\d\d)?\b|camt\.05[234]\.\d{3}\.\d\d"
+)
 _MT940 = re.compile(rb"(?:^|\n|\r|@@)[ \t]*:(?:20|25|28C?|60[FM]):")
 _MT940_BODY = re.compile(rb"(?:\n|\r|@@)[ \t]*:(?:60[FM]|61|62[FM]|34F):")
 _ENTRY = re.compile(rb"(?:^|[\r\n]|@@)[ \t]*:[ \r\n]*61:\d{6}")

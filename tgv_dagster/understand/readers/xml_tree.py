@@ -4,6 +4,7 @@ Here: the only XML parser settings of the readers, and small helpers for paths. 
 vocabulary.
 """
 
+import codecs
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -14,6 +15,8 @@ from tgv_dagster.understand.extracted import ReaderError
 
 Element: TypeAlias = Any
 
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
 
 def parse(xml: bytes) -> tuple[Element, str]:
     """The root, and a remark when the bytes had to be mended (wrong encoding label) or "".
@@ -21,7 +24,8 @@ def parse(xml: bytes) -> tuple[Element, str]:
     Document types are refused: no entity is ever expanded and nothing outside is fetched. Raises
     ReaderError.
     """
-    raw = xml.strip(b"\0\r\n\t ")
+    # In UTF-16 half of the last character is a zero byte.
+    raw = xml if xml.startswith(_UTF16) else xml.strip(b"\0\r\n\t ")
     try:
         return _checked(_root(raw)), ""
     except etree.XMLSyntaxError as first:
