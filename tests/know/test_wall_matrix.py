@@ -253,7 +253,7 @@ def by_fields(matrix: Matrix, scope: Scope) -> tuple[set[int], int]:
     terms = understand("fällig am 31.08.2026")
     assert isinstance(terms, QueryTerms)
     with matrix.knowledge.database.reading(scope) as connection:
-        answer = answer_from_fields(connection, scope, terms)
+        answer = answer_from_fields(matrix.knowledge.database, connection, scope, terms)
     return {hit.document_id for hit in answer.hits}, answer.of
 
 

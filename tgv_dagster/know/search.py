@@ -344,7 +344,7 @@ class _Ways:
         """What the fields of documents answer; FAILED with a reason after the time limit."""
         try:
             with self.connection.transaction():
-                return answer_from_fields(self.connection, self.scope, terms)
+                return answer_from_fields(self.parts.database, self.connection, self.scope, terms)
         except psycopg.errors.QueryCanceled:
             return FieldAnswer(state=WayState.FAILED, reason="fields: time limit")
 

@@ -19,7 +19,7 @@ from tgv_dagster.know.folding import collapse, fold
 from tgv_dagster.know.folding import words as words_in
 from tgv_dagster.know.queries import QueryTerms
 from tgv_dagster.know.vectors import narrowing
-from tgv_dagster.store.db import Connection
+from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.scope import Scope
 from tgv_dagster.understand.evidence import Field
 
@@ -28,6 +28,7 @@ SHOWN_AT_MOST = 6
 
 STATEMENT_MS = 5_000
 _NAMES_AT_MOST = 5_000
+_CANDIDATES_AT_MOST = 2_000
 
 
 class Asked(StrEnum):
@@ -59,7 +60,7 @@ class FieldHit:
 class FieldAnswer:
     """What the fields answer: `used` documents are shown `of` those that match for this reader.
 
-    TRUNCATED when more names fit the question than were looked at.
+    TRUNCATED when more names or documents fit the question than were looked at.
     """
 
     hits: tuple[FieldHit, ...] = ()
@@ -136,11 +137,13 @@ _LOOK_UP = """
         SELECT document_id, title, entity FROM (
             SELECT id AS document_id, mandant_id, date_received, invoice_date, entity,
                 coalesce(nullif(title, ''), file_name) AS title
-            FROM documents WHERE state = 'active') d
+            FROM documents WHERE state = 'active'
+              AND (id = ANY (%(candidates)s) OR entity = ANY (%(entities)s))) d
         WHERE true{narrowing}),
     values_in_force AS (
         SELECT v.document_id, v.field, v.value FROM document_values v
-        WHERE v.active AND v.value IS NOT NULL AND NOT EXISTS (
+        WHERE v.document_id = ANY (%(candidates)s) AND v.active AND v.value IS NOT NULL
+          AND NOT EXISTS (
             SELECT 1 FROM document_values o
             WHERE o.document_id = v.document_id AND o.field = v.field AND o.active
               AND (o.origin = 'human') > (v.origin = 'human'))),
@@ -158,10 +161,11 @@ _LOOK_UP = """
         WHERE field = ANY (%(number_fields)s)
             AND regexp_replace(lower(value), '[^a-z0-9]', '', 'g') = ANY (%(numbers)s)
         UNION SELECT document_id, 'party', role, name_raw FROM contact_mentions
-        WHERE name_raw = ANY (%(names)s)
+        WHERE document_id = ANY (%(candidates)s) AND name_raw = ANY (%(names)s)
         UNION SELECT document_id, 'party', role, number FROM contact_mentions,
             LATERAL unnest(ARRAY[iban, vat_id]) AS number
-        WHERE regexp_replace(lower(number), '[^a-z0-9]', '', 'g') = ANY (%(numbers)s)
+        WHERE document_id = ANY (%(candidates)s)
+            AND regexp_replace(lower(number), '[^a-z0-9]', '', 'g') = ANY (%(numbers)s)
         UNION SELECT s.document_id, 'party', 'entity', e.legal_name
         FROM entities e JOIN seen s ON s.entity = e.slug WHERE e.slug = ANY (%(entities)s)),
     matching AS (
@@ -177,7 +181,9 @@ _LOOK_UP = """
 """Documents that answer more kinds of what was asked come first, then the newest."""
 
 
-def answer_from_fields(connection: Connection, scope: Scope, terms: QueryTerms) -> FieldAnswer:
+def answer_from_fields(
+    database: Database, connection: Connection, scope: Scope, terms: QueryTerms
+) -> FieldAnswer:
     """What the fields of visible documents answer, on the connection of `database.reading(scope)`.
 
     A value that a person replaced does not count. With a pinned document nothing but its vectors
@@ -188,12 +194,15 @@ def answer_from_fields(connection: Connection, scope: Scope, terms: QueryTerms) 
         return NOT_RUN
     if not asked:
         return FieldAnswer()
+    names, candidates, truncated = _candidates(database, scope, asked)
+    entities = _entities(connection, asked)
+    if not candidates and not entities:
+        return FieldAnswer()
     connection.execute(f"SET LOCAL statement_timeout = {STATEMENT_MS}".encode())
     narrow = narrowing(connection, scope)
-    names, truncated = _names(connection, asked)
     rows = connection.execute(
         _LOOK_UP.format(narrowing=narrow.sql).encode(),
-        narrow.parameters | _parameters(asked, names, _entities(connection, asked)),
+        narrow.parameters | _parameters(asked, names, entities) | {"candidates": candidates},
     ).fetchall()
     return FieldAnswer(
         hits=tuple(
@@ -202,8 +211,60 @@ def answer_from_fields(connection: Connection, scope: Scope, terms: QueryTerms) 
         ),
         used=len({row[1] for row in rows}),
         of=rows[0][0] if rows else 0,
-        state=WayState.TRUNCATED if truncated else WayState.COMPLETE,
+        state=WayState.TRUNCATED if truncated and rows else WayState.COMPLETE,
     )
+
+
+_CANDIDATES = """
+    SELECT DISTINCT document_id FROM (
+        SELECT document_id FROM document_values
+        WHERE field = ANY (%(date_fields)s) AND active
+            AND (value = ANY (%(days)s) OR right(value, 5) = ANY (%(month_days)s)
+                 OR left(value, 7) = ANY (%(months)s))
+        UNION ALL SELECT document_id FROM document_values
+        WHERE field = 'accounting_period' AND active AND value = ANY (%(months)s)
+        UNION ALL SELECT document_id FROM document_values
+        WHERE cardinality(%(amounts)s::text[]) > 0 AND field = ANY (%(amount_fields)s) AND active
+            AND CASE WHEN value ~ '^-?[0-9]{1,15}([.][0-9]{1,6})?$'
+                THEN abs(value::numeric) = ANY (%(amounts)s::numeric[]) ELSE false END
+        UNION ALL SELECT document_id FROM document_values
+        WHERE cardinality(%(numbers)s::text[]) > 0 AND field = ANY (%(number_fields)s) AND active
+            AND regexp_replace(lower(value), '[^a-z0-9]', '', 'g') = ANY (%(numbers)s)
+        UNION ALL SELECT document_id FROM contact_mentions
+        WHERE name_raw = ANY (%(names)s) OR (cardinality(%(numbers)s::text[]) > 0
+            AND (regexp_replace(lower(iban), '[^a-z0-9]', '', 'g') = ANY (%(numbers)s)
+                OR regexp_replace(lower(vat_id), '[^a-z0-9]', '', 'g') = ANY (%(numbers)s)))) found
+    JOIN documents d ON d.id = document_id
+    WHERE %(mandant)s::integer IS NULL OR d.mandant_id = %(mandant)s::integer
+    ORDER BY document_id DESC LIMIT %(limit)s
+"""
+_NAMED = """
+    SELECT DISTINCT m.name_raw FROM contact_mentions m JOIN documents d ON d.id = m.document_id
+    WHERE lower(m.name_raw) LIKE ANY (%(patterns)s)
+        AND (%(mandant)s::integer IS NULL OR d.mandant_id = %(mandant)s::integer)
+    ORDER BY m.name_raw LIMIT %(most)s
+"""
+
+
+def _candidates(
+    database: Database, scope: Scope, asked: FieldTerms
+) -> tuple[tuple[str, ...], list[int], bool]:
+    """Names the question means, documents of the tenant that may answer, and whether more names
+    fit than were read.
+
+    Read without the walls of the reader, because a wall before each comparison costs seconds in a
+    large tenant; nothing of it is shown or counted before the walled look-up has seen it too.
+    """
+    with database.worker() as connection:
+        connection.execute(f"SET LOCAL statement_timeout = {STATEMENT_MS}".encode())
+        names, truncated = _names(connection, scope, asked)
+        values = _parameters(asked, names, ()) | {
+            "mandant": scope.mandant_id,
+            "limit": _CANDIDATES_AT_MOST + 1,
+        }
+        found = connection.execute(_CANDIDATES.encode(), values).fetchall()
+    ids = [row[0] for row in found[:_CANDIDATES_AT_MOST]]
+    return names, ids, truncated or len(found) > len(ids)
 
 
 def _parameters(
@@ -246,32 +307,20 @@ def field_line(answer: FieldAnswer, language: str) -> str:
 
 # --- who is meant ------------------------------------------------------------------------------
 
-_LETTERS = {
-    letter: bare
-    for letter in map(chr, range(0xDF, 0x250))
-    if letter.islower() and len(bare := collapse(fold(letter))) == 1
-}
-_FOLDED = "translate(lower(normalize(name_raw)), %(marked)s, %(bare)s)"
-for _pair in (("ß", "ss"), ("ae", "a"), ("oe", "o"), ("ue", "u")):
-    _FOLDED = f"replace({_FOLDED}, '{_pair[0]}', '{_pair[1]}')"
-_NAMED = f"""
-    SELECT DISTINCT name_raw FROM contact_mentions
-    WHERE {_FOLDED} LIKE ANY (%(patterns)s) ORDER BY name_raw LIMIT %(most)s
-"""
-"""A first, wider choice; which names the question means is decided by `is_named`."""
+_MARKED = re.compile(r"[^bfgmpqvwx0-9hjkrtdlnz]+")
+"""Letters that may stand with a mark, or as two: they match anything in the first choice."""
 
 
-def _names(connection: Connection, asked: FieldTerms) -> tuple[tuple[str, ...], bool]:
-    """Names of visible parties that the question names, and whether more fit than were read."""
+def _names(connection: Connection, scope: Scope, asked: FieldTerms) -> tuple[tuple[str, ...], bool]:
+    """Names of parties that the question means, chosen widely first and then by `is_named`."""
     longer = [word for word in asked.words if len(word) > 2]
     if not longer:
         return (), False
     rows = connection.execute(
         _NAMED.encode(),
         {
-            "marked": "".join(_LETTERS),
-            "bare": "".join(_LETTERS.values()),
-            "patterns": [f"%{word}%" for word in longer],
+            "patterns": [f"%{_MARKED.sub('%', word)}%" for word in longer],
+            "mandant": scope.mandant_id,
             "most": _NAMES_AT_MOST + 1,
         },
     ).fetchall()
