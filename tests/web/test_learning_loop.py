@@ -15,7 +15,7 @@ from web_builders import Service, fresh_database, opened, serving
 
 from tgv_dagster.flow import run_until_idle
 
-SENDER = "Meier Bau"
+SENDER = "Meier Bau GmbH und Huber Holz GmbH"
 RIGHT = "Meier Bau GmbH & Co. KG"
 
 
@@ -31,7 +31,7 @@ def service(server_url: str, template: str, tmp_path: Path) -> Iterator[Service]
 
 
 def invoice(number: int, sender: str = SENDER) -> bytes:
-    """An invoice whose supplier is printed so that nobody can be sure of its whole name."""
+    """An invoice whose head names two firms, so that nobody can be sure who sent it."""
     return (
         f"{sender}\n\nNordlicht GmbH\nHafenweg 1\n20457 Hamburg\n\nRechnung Nr. RE-{number}\n"
         f"Rechnungsdatum: 02.03.2026\nEichenbohlen 480,00 EUR\nNettobetrag 480,00 EUR\n"
@@ -106,7 +106,7 @@ def test_exception_three_corrections_rule_approved_nobody_needed_rule_off_except
     case = rule_case(service)
     evidence = case["case"]["evidence"]
     assert evidence["scope"]["entity"] == "nord-gmbh"
-    assert evidence["condition"] == {"provider": "meier bau", "doc_type": "invoice"}
+    assert evidence["condition"] == {"provider": "meier bau gmbh", "doc_type": "invoice"}
     assert evidence["effect"] == {"provider": RIGHT}
     assert evidence["examples"] == documents
     assert evidence["origin"]["authors"] == ["emil"]
@@ -151,7 +151,7 @@ def test_a_rule_ends_at_its_scope(service: Service) -> None:
     taught(service)
     (card,) = rule_case(service)["cards"]
     assert service.post(f"/api/cards/{card['id']}/execute", "anna").status_code == 200
-    other = hand_over(service, 7, sender="Huber Bau")
+    other = hand_over(service, 7, sender="Lang Dach GmbH und Otto Glas GmbH")
     assert len(open_cases(service, other)) == 1
     assert service.get("/api/rules", "sven").json()["rules"] == []
     assert service.get(f"/api/cards/{card['id']}", "sven").status_code == 404
