@@ -28,7 +28,7 @@ from tgv_dagster.tables.model import TableUnreadable
 from tgv_dagster.tables.reading.columns import examine_table, frame_of
 from tgv_dagster.tables.reading.delimited import Settled, read_delimited
 from tgv_dagster.tables.recognising import Recognised, recognise_file
-from tgv_dagster.tables.rows import column_of
+from tgv_dagster.tables.rows import AS_TEXT, column_of
 from tgv_dagster.tables.targets import Target
 
 TABLES = 1000
@@ -71,7 +71,7 @@ def speed() -> None:
     columns = examine_table(table)
     mapping = TableMapping(
         Target.WORKING,
-        readings={c.label: c.reading for c in columns if c.reading},
+        readings={c.label: c.reading or AS_TEXT for c in columns},
         dialect=table.dialect,
         encoding=table.encoding,
     )

@@ -35,7 +35,7 @@ from tgv_dagster.tables.model import RawTable
 from tgv_dagster.tables.projects import allowed_projects
 from tgv_dagster.tables.reading import dates
 from tgv_dagster.tables.reading.numbers import Decimal
-from tgv_dagster.tables.rows import column_of, project_values
+from tgv_dagster.tables.rows import AS_TEXT, column_of, project_values
 from tgv_dagster.tables.signature import signature_of
 from tgv_dagster.tables.stored import unpack
 from tgv_dagster.tables.targets import Target
@@ -72,7 +72,7 @@ def _mapping(arguments: TableArguments, shape: Mapping[str, Any]) -> TableMappin
 
 
 def _is_reading(key: str) -> bool:
-    if key in set(Decimal):
+    if key == AS_TEXT or key in set(Decimal):
         return True
     try:
         dates.form(key)

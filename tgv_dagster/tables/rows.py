@@ -21,6 +21,9 @@ from tgv_dagster.tables.reading.numbers import Decimal
 from tgv_dagster.tables.reading.tidying import aside_row
 from tgv_dagster.tables.targets import RULES, Target
 
+AS_TEXT = "text"
+"""The reading of a column that is no value, whatever later cells look like."""
+
 _DAY_SECONDS = 86_400
 _TOLERANCE_SECONDS = 60
 _NONE = pl.lit(None, pl.String)
@@ -38,9 +41,12 @@ class TargetRows:
 def column_of(table: RawTable, mapping: TableMapping, label: str) -> Column:
     """The column as the mapping reads it; without a stored reading as its cells say."""
     reading = mapping.readings.get(label)
-    found = examine_column(table, label)
-    if reading is None or found.kind is ColumnKind.EMPTY:
-        return found
+    if reading is None:
+        return examine_column(table, label)
+    if reading == AS_TEXT:
+        return Column(label, ColumnKind.TEXT)
+    if (table.column(label) == "").all():
+        return Column(label, ColumnKind.EMPTY)
     if reading in set(Decimal):
         return Column(label, ColumnKind.NUMBER, reading)
     return Column(label, ColumnKind(dates.form(reading).kind), reading)
@@ -51,7 +57,9 @@ def readings_of(table: RawTable, mapping: TableMapping) -> dict[str, str]:
     found = dict(mapping.readings)
     for label in mapping.fields.values():
         column = column_of(table, mapping, label)
-        if column.reading and column.kind is not ColumnKind.TEXT:
+        if column.kind is ColumnKind.TEXT:
+            found.setdefault(label, AS_TEXT)
+        elif column.reading:
             found.setdefault(label, column.reading)
     return found
 
@@ -60,7 +68,8 @@ def misfits(table: RawTable, mapping: TableMapping) -> float:
     """Share of filled cells that do not fit their stored reading, in the worst column."""
     worst = 0.0
     for label in mapping.readings:
-        if label not in table.labels or label not in mapping.fields.values():
+        used = label in table.labels and label in mapping.fields.values()
+        if not used or mapping.readings[label] == AS_TEXT:
             continue
         cells = table.column(label)
         filled = int((cells.str.strip_chars() != "").sum())

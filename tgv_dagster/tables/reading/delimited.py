@@ -89,9 +89,21 @@ def read_delimited(data: bytes, settled: Settled | None = None) -> FileTables:
     offset = text[:skip].count("\n")
     if settled.header:
         settled = replace(settled, header=settled.header - offset)
-    table = _by_structure(body, found.dialect, settled) or _carefully(body, found.dialect, settled)
+    plain = encoding == "utf-8" and not skip and not questions and text.startswith(_head(data))
+    table = _by_structure(
+        body, data if plain and not _is_changed(data) else None, found.dialect, settled
+    ) or _carefully(body, found.dialect, settled)
     whole = _located(table, offset, tuple(questions), found.dialect, encoding)
     return FileTables((tidy(whole),), reader="delimited")
+
+
+def _head(data: bytes) -> str:
+    return data[:64].decode("utf-8", "ignore")
+
+
+def _is_changed(data: bytes) -> bool:
+    """Whether decoding cut or replaced something besides its encoding."""
+    return b"\0" in data or (b"\r" in data and b"\n" not in data)
 
 
 def _decoded(data: bytes, settled: Settled) -> tuple[str, str, list[Question]]:
@@ -104,7 +116,9 @@ def _decoded(data: bytes, settled: Settled) -> tuple[str, str, list[Question]]:
         text, encoding = decoded.text, decoded.encoding
         doubtful = decoded.lossy or encoding not in _SURE_ENCODINGS
         doubtful = doubtful or (encoding == "cp1252" and _UNLIKELY.search(text) is not None)
-    text = text.removeprefix("\ufeff").replace("\0", "")
+    text = text.removeprefix("\ufeff")
+    if "\0" in text:
+        text = text.replace("\0", "")
     if "\r" in text and "\n" not in text:
         text = text.replace("\r", "\n")
     questions = [_encoding_question(data, encoding)] if doubtful else []
@@ -156,10 +170,13 @@ def _first_rows(text: str, dialect: Dialect) -> list[list[str]]:
 # --- regular files -------------------------------------------------------------------------------
 
 
-def _by_structure(text: str, dialect: Dialect, settled: Settled) -> RawTable | None:
+def _by_structure(
+    text: str, original: bytes | None, dialect: Dialect, settled: Settled
+) -> RawTable | None:
+    """`original`: the bytes of the file where they are the text in UTF-8 as it stands."""
     if dialect.escape:
         return None
-    data = text.encode("utf-8", "surrogatepass")
+    data = text.encode("utf-8", "surrogatepass") if original is None else original
     structure = structure_of(data, dialect.delimiter, dialect.quote)
     if structure is None:
         return None

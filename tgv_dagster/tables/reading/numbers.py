@@ -19,7 +19,6 @@ _UNIT = "(?:€|EUR|Euro|\\$|USD|£|GBP|CHF|Fr\\.|%|h|km|kg)"
 _MARK = "(?:[SHDC]|Soll|Haben|DR|CR|Dr|Cr)"
 _BEFORE = rf"^\s*(?:{_MINUS}|\(|{_UNIT}{_SPACE}?{_MINUS})"
 _NEGATIVE = rf"{_BEFORE}|{_MINUS}\s*(?:{_UNIT})?\s*$|(?:[SD]|Soll|DR|Dr)\s*$"
-_PLAIN = r"^-?\d{1,15}(?:\.\d+)?$"
 
 
 class Decimal(StrEnum):
@@ -28,6 +27,12 @@ class Decimal(StrEnum):
     COMMA = "comma"
     POINT = "point"
 
+
+_PLAIN = {
+    Decimal.COMMA: r"^-?\d{1,15}(?:,\d+)?$",
+    Decimal.POINT: r"^-?\d{1,15}(?:\.\d+)?$",
+}
+"""Cells without grouping, marks or units: most columns have nothing else."""
 
 _SIGNS = {Decimal.COMMA: (",", r"\."), Decimal.POINT: (r"\.", ",")}
 
@@ -87,8 +92,9 @@ def values(cells: pl.Series, decimal: Decimal) -> pl.Series:
     """Exact values of cells; null where a cell does not fit the reading (or is empty)."""
     frame = cells.alias("cell").to_frame()
     cell = pl.col("cell")
-    if decimal is Decimal.POINT and bool(cells.str.contains(_PLAIN).all()):
-        digits, negative = cell, None
+    if bool(cells.str.contains(_PLAIN[decimal]).all()):
+        digits = cell if decimal is Decimal.POINT else cell.str.replace(",", ".", literal=True)
+        negative = None
     else:
         point = "," if decimal is Decimal.COMMA else "."
         fitting = pl.when(cell.str.contains(pattern(decimal))).then(cell)
@@ -96,7 +102,7 @@ def values(cells: pl.Series, decimal: Decimal) -> pl.Series:
         digits = digits.str.replace(point, ".", literal=True)
         negative = cell.str.contains(_NEGATIVE)
     cleaned = frame.select(digits.alias("digits")).to_series()
-    scale = cleaned.str.extract(r"\.(\d+)$").str.len_chars().max()
+    scale = (cleaned.str.len_bytes() - 1 - cleaned.str.find(".", literal=True)).max()
     number = cleaned.cast(pl.Decimal(38, int(scale or 0)), strict=False)  # type: ignore[arg-type]
     if negative is None:
         return number.alias(cells.name)

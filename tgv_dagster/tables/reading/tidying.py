@@ -48,10 +48,13 @@ def aside_row(table: RawTable, row: int, reason: SetAside, detail: str = "") -> 
 def _without_blank_rows(table: RawTable) -> RawTable:
     if not table.height:
         return table
+    # One column without blanks is proof enough, and nearly every table has one.
+    if any(column.str.contains(r"\S").all() for column in table.cells.iter_columns()):
+        return table
     filled = table.cells.select(
         pl.any_horizontal(pl.all().str.strip_chars() != "").alias("filled")
     ).to_series()
-    return table if filled.all() else keep_rows(table, filled.to_numpy())
+    return keep_rows(table, filled.to_numpy())
 
 
 def _without_blank_columns(table: RawTable) -> RawTable:
