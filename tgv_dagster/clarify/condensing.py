@@ -165,13 +165,18 @@ def _proposal(lesson: Lesson, alike: Sequence[Lesson], mark: dict[str, str]) -> 
 def _mark(lesson: Lesson, names: Iterable[str]) -> dict[str, str] | None:
     mark: dict[str, str] = {}
     for name in names:
-        value = str(lesson.cues.get(name, "")).strip()
-        if not value:
+        raw = str(lesson.cues.get(name, ""))
+        value = raw.strip()
+        if not value or (name in _EXACT and raw != value):
             return None
         mark["folder_glob" if name == "folder" else name] = (
             _literal_glob(value) if name == "folder" else value
         )
     return mark
+
+
+_EXACT = frozenset({"doc_type", "folder"})
+"""Compared as they stand: a name that begins or ends with a blank could not be matched again."""
 
 
 def _literal_glob(text: str) -> str:
