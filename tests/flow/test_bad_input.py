@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import time
 from pathlib import Path
@@ -73,6 +74,7 @@ BAD: dict[str, bytes] = {
             f"{UMLAUTS}.txt": b"Anlage mit langem Namen, Kennung langnamenwort",
         }
     ),
+    "gepackt.txt.gz": gzip.compress(b"Notiz allein gepackt, Kennung gepacktwort"),
     "fremd.bin": bytes(range(256)) * 20,
 }
 
@@ -80,7 +82,7 @@ FOUND = {
     "zeilenwort", "langwort", "nfdwort", "latinwort", "schalterwort", "zeilenlangwort", "utfwort",
     "tiefwort", "fluchtwort", "wurzelwort", "bruchwort", "umlautwort", "wegwort", "nullwort",
     "umbruchwort", "langnamenwort", "nulwort",
-    "schachtelwort",
+    "schachtelwort", "gepacktwort",
 }  # fmt: skip
 """Words of bad items whose text can be read after all."""
 
@@ -170,6 +172,8 @@ def test_every_bad_file_ends_listed_and_every_good_one_is_found(
         "SELECT outcome_reason FROM arrivals WHERE outcome = 'parked' AND parent_id IS NOT NULL",
     )
     assert [reason.rpartition(": ")[2] for (reason,) in deepest] == ["more than 5 files deep"]
+    inside = "SELECT file_name FROM arrivals WHERE parent_id IS NOT NULL"
+    assert ("gepackt.txt",) in rows(installation, inside)
     must_be_empty(
         rows(
             installation,

@@ -67,6 +67,15 @@ def test_a_single_compressed_file(name: str, pack, tmp_path: Path):
     assert member.name == "b.txt" and member.size == 110
 
 
+def test_a_single_compressed_file_is_called_after_the_file_not_after_its_place(tmp_path: Path):
+    """Blobs lie under their hash: that is no name, and hides what kind of file is inside."""
+    blob = written(tmp_path / "0f3a", gzip.compress(b"Tag;Betrag\n1.3.2026;4,50\n"))
+
+    found = read(blob, embedded_dir=tmp_path / "i", file_name="Kasse März.csv.gz")
+
+    assert [member.name for member in found.embedded] == ["Kasse März.csv"]
+
+
 def test_archives_in_archives_are_opened_to_the_depth(tmp_path: Path):
     deepest = zipped({"d.txt": "d"})
     raw = zipped({"b.zip": zipped({"c.zip": deepest, "c.txt": "c"}), "a.txt": "a"})

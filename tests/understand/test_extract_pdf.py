@@ -382,3 +382,13 @@ def test_a_blank_scan_is_empty_and_not_complete(tmp_path: Path):
     found = read(written(tmp_path / "a.pdf", picture_pdf(Image.new("L", (800, 1100), 250))))
 
     assert found.status is Status.EMPTY and found.reason
+
+
+def test_a_pdf_without_pages_is_named_as_that(tmp_path: Path):
+    """The library opens nothing and calls its error a success."""
+    path = tmp_path / "x.pdf"
+    pikepdf.new().save(path)
+
+    found = read(path)
+
+    assert (found.status, found.reason) == (Status.FAILED, "the PDF has no pages that can be read")

@@ -264,6 +264,8 @@ class ExtractionSettings:
 
     Sizes are bytes or pixels, times seconds. `extra_languages` are used only when a page gives
     evidence for them. `tessdata` None searches the places where Debian and Tesseract put it.
+    `file_name` is what the sender called the file where its path does not say so (a blob's path is
+    its hash): nameless content, as in a `.gz`, is called after it.
     """
 
     languages: tuple[str, ...] = ("deu", "fra", "eng")
@@ -280,6 +282,11 @@ class ExtractionSettings:
     embedded_dir: Path | None = None
     tessdata: Path | None = None
     archive: ArchiveLimits = field(default_factory=ArchiveLimits)
+    file_name: str = ""
+
+    def name_of(self, source: Path) -> str:
+        """What the file is called."""
+        return self.file_name or source.name
 
     def to_json(self) -> bytes:
         """UTF-8 JSON; holds the passwords, so it goes through pipes and never to a log."""

@@ -193,7 +193,11 @@ def read_bytes(
             extraction = pool.extract(
                 path,
                 file_type,
-                settings=ExtractionSettings(embedded_dir=Path(folder), archive=_DIRECT_MEMBERS),
+                settings=ExtractionSettings(
+                    embedded_dir=Path(folder),
+                    archive=_DIRECT_MEMBERS,
+                    file_name=arrived.file_name,
+                ),
             )
             extraction = _bounded(database, arrived, extraction)
             _save_embedded(database, blobs, arrived, extraction, Path(folder))

@@ -85,7 +85,8 @@ def extract(source: Path, file_type: FileType, settings: ExtractionSettings) -> 
         )
     except Exception as error:  # noqa: BLE001 - a format library failed; its message may quote the document
         return Extraction(
-            Status.FAILED, f"{file_type.family} reader failed with {type(error).__name__}"
+            Status.FAILED,
+            f"damaged, or unusual for its kind ({file_type.family}, {type(error).__name__})",
         )
 
 

@@ -125,7 +125,7 @@ def read(source: Path, file_type: FileType, settings: ExtractionSettings) -> Ext
         if settings.embedded_dir is None:
             work = replace(settings, embedded_dir=Path(scratch))
         state = _Unpacking(work, max(1, source.stat().st_size))
-        _unpack(source, file_type, source.name, 1, state)
+        _unpack(source, file_type, settings.name_of(source), 1, state)
         return _extraction(state, settings)
 
 
@@ -369,7 +369,7 @@ def _mail_container(source: Path, file_type: FileType, settings: ExtractionSetti
     raw = source.read_bytes()
     if file_type.media_type == "application/ms-tnef":
         return _tnef(raw, settings)
-    return _cms(raw, source.name, settings)
+    return _cms(raw, settings.name_of(source), settings)
 
 
 def _tnef(raw: bytes, settings: ExtractionSettings) -> Extraction:

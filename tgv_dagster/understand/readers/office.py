@@ -130,7 +130,7 @@ def _decrypted(source: Path, settings: ExtractionSettings) -> Extraction:
         plain = Path(folder) / "plain"
         for index, password in enumerate((_PROTECTION, *settings.passwords)):
             if decrypt(source, plain, password):
-                found = _read_plain(plain, source.name, settings)
+                found = _read_plain(plain, settings.name_of(source), settings)
                 facts = replace(
                     found.facts, encrypted=True, password_index=index - 1 if index else None
                 )

@@ -120,7 +120,9 @@ def _rewritten(
 ) -> tuple[pdfium.PdfDocument, int | None, bool]:
     """Let pikepdf mend the file (or accept an owner password) and open its copy."""
     objects, index = _objects(source, settings, stack)
-    if objects is None or not _page_count(objects):
+    if objects is not None and not _page_count(objects):
+        raise ReaderError("the PDF has no pages that can be read")
+    if objects is None:
         raise ReaderError(f"damaged PDF, beyond repair ({why})")
     copy = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pdf-"))) / "copy.pdf"
     try:
