@@ -49,6 +49,22 @@ def test_the_side_of_an_entity(text: str, side: str) -> None:
     assert sides[side] >= 1.2
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Frau Greta Gamma, Am Deich 1, 21129 Hamburg",
+        "Sehr geehrte Frau Greta Gamma,",
+        "Mme Greta Gamma, Am Deich 1",
+        "An Frau Dr. Greta Gamma",
+    ],
+)
+def test_who_is_addressed_beside_the_data_of_a_sender_is_the_receiver(line: str) -> None:
+    """A craftsman's own line marks a sender, and the receiver's line may stand right under it."""
+    head = "Malerbetrieb Quast, Inhaber Jörg Quast, Bäckerstr. 9, 21335 Lüneburg"
+    found = _evidence(f"{head}\n{line}\nRechnung Nr. 88\nSumme 740,00")["gamma"]
+    assert found.bill_to > found.supplier
+
+
 def test_a_name_in_passing_has_no_side() -> None:
     found = _evidence("Wir trafen die Alpha Werkstatt GmbH auf der Messe.")["alpha"]
     assert (found.bill_to, found.supplier, found.ship_to) == (0.0, 0.0, 0.0)

@@ -456,3 +456,35 @@ def test_a_receipt_with_one_total_is_not_asked_about_it(lines: tuple[str, ...], 
     assert gross is not None
     assert str(gross.value) == total
     assert all(point.field is not Field.AMOUNT_GROSS for point in result.open_points)
+
+
+_IBAN = "DE02120300000000202051"
+
+
+@pytest.mark.parametrize(
+    ("text", "media_type", "kind"),
+    [
+        (
+            "<?xml version='1.0'?><Document xmlns='urn:iso:std:iso:20022:tech:xsd:camt.053.001.08'>"
+            f"<BkToCstmrStmt><Stmt><Acct><Id><IBAN>{_IBAN}</IBAN></Id></Acct></Stmt>"
+            "</BkToCstmrStmt></Document>",
+            "application/xml",
+            DocType.BANK_STATEMENT,
+        ),
+        (
+            f"Konto | Tag | Text | Wert\n{_IBAN} | 25.11.26 | KM-991 | -83,30",
+            "text/csv",
+            DocType.TABLE,
+        ),
+    ],
+)
+def test_data_that_holds_our_account_was_not_sent_by_us(
+    text: str, media_type: str, kind: DocType
+) -> None:
+    item = TriageInput(
+        pages=(text,), vocabulary=VOCABULARY, media_type=media_type, hint=FOLDER_ALPHA
+    )
+    result = triage(item)
+    assert (result.doc_type, result.entity_slug) == (kind, "alpha")
+    assert result.direction is not Direction.OUT
+    assert result.provider is None

@@ -197,6 +197,9 @@ _TABLE_TYPES = (
     "application/vnd.oasis.opendocument.spreadsheet",
 )
 _BANK_TYPES = ("camt", "mt940", "x-ofx", "application/ofx", "vnd.intu.qfx")
+_BANK_MESSAGE = re.compile(r"<(?:[\w.-]+:)?BkToCstmr(?:Stmt|AcctRpt|DbtCdtNtfctn)[\s/>]")
+"""The messages of ISO 20022 that report an account: camt.053, camt.052 and camt.054."""
+_XML_HEAD = 20_000
 
 
 def classify(text: str, facts: TypeFacts) -> TypeVerdict:
@@ -218,6 +221,8 @@ def _by_format(text: str, facts: TypeFacts) -> TypeVerdict | None:
     if media_type in _BY_MEDIA_TYPE:
         return TypeVerdict(_BY_MEDIA_TYPE[media_type], 0.98, None, "type.format")
     if any(mark in media_type for mark in _BANK_TYPES):
+        return TypeVerdict(DocType.BANK_STATEMENT, 0.97, None, "type.format")
+    if media_type.endswith("xml") and _BANK_MESSAGE.search(text, 0, _XML_HEAD):
         return TypeVerdict(DocType.BANK_STATEMENT, 0.97, None, "type.format")
     if media_type.startswith(_TABLE_TYPES):
         return _table_kind(text)

@@ -154,7 +154,23 @@ def by_content(
     verdict = _one_sided(present)
     if doc_type is DocType.BANK_STATEMENT and verdict.slug is not None:
         return replace(verdict, direction=Direction.IN)
+    if doc_type in _WITHOUT_SENDER and verdict.direction is Direction.OUT:
+        return replace(verdict, direction=None)
     return verdict
+
+
+_WITHOUT_SENDER = frozenset(
+    {
+        DocType.TABLE,
+        DocType.TIME_SHEET,
+        DocType.LOGBOOK,
+        DocType.PHOTO,
+        DocType.NOTE,
+        DocType.CALENDAR,
+        DocType.CONTACT_CARD,
+    }
+)
+"""Data and notes: our number in them is a fact they hold, not the sign of who sent them."""
 
 
 def _two_sided(present: list[EntityEvidence], foreign_bill_to: str | None) -> ContentVerdict:

@@ -304,6 +304,9 @@ def _sides(layout: Layout, match: EntityMatch) -> Iterator[tuple[PartyRole, floa
         return
     if match.kind is MatchKind.ADDRESS or label is not None:
         return
+    if _is_addressed(layout, start):
+        yield PartyRole.BILL_TO, _BLOCK
+        return
     named = _named_side(layout, match.span[1])
     if named is not None:
         yield named, _NAMED
@@ -330,6 +333,21 @@ def _named_side(layout: Layout, position: int) -> PartyRole | None:
         if hit.key in _SIDE_WORDS and _QUOTED.search(reach[: hit.start]):
             return _SIDE_WORDS[hit.key]
     return None
+
+
+_ADDRESSED = re.compile(
+    r"(?:an |to |a |à )?(?:sehr geehrte[rs]? |liebe[rs]? |dear |cher |chere |gentile |egregio )?"
+    r"(?:herrn?|frau|familie|eheleute|firma|fa\.?|m\.|mme|mr\.?|mrs\.?|ms\.?|monsieur|madame"
+    r"|sig\.?|sig\.ra|signora?|spett\.le)(?: dr\.| prof\.)* "
+)
+
+
+def _is_addressed(layout: Layout, position: int) -> bool:
+    """Whether a form of address opens the cell in front of a name: nobody speaks so of himself."""
+    cell = layout.cell_at(position)
+    return cell is not None and bool(
+        _ADDRESSED.fullmatch(layout.folded, cell.start, max(cell.start, position))
+    )
 
 
 def _cell_text(layout: Layout, position: int) -> str:
