@@ -65,7 +65,7 @@ projects:
   - {project_code: P-1, entity: nord-gmbh, name: Umbau Kita, aliases: [Kita]}
 users:
   - {login: anna, name: Anna, roles: [{mandant: nord, role: mandant_admin}]}
-  - {login: emil, name: Emil, roles: [{mandant: nord, role: editor}]}
+  - {login: emil, name: Emil, roles: [{mandant: nord, role: editor, valid_to: 2099-01-01}]}
   - {login: vera, name: Vera, roles: [{mandant: nord, role: viewer, ceiling: intern}]}
   - {login: sven, name: Sven, roles: [{mandant: sued, role: mandant_admin}]}
   - {login: chef, name: Chef, roles: [{role: super_admin}]}

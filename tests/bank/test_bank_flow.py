@@ -12,7 +12,7 @@ from bank_walks import add_account, bring, ledger, number
 from shared_builders import import_test_organisation
 
 from tgv_dagster import vollzug
-from tgv_dagster.bank import figures, flowing, matching, periods
+from tgv_dagster.bank import figures, finance_stage, flowing, matching, periods
 from tgv_dagster.bank.matching import Ground, Half, Pair
 from tgv_dagster.clarify.execution import CardNotFound
 from tgv_dagster.flow import run_until_idle
@@ -244,6 +244,42 @@ def test_a_rejected_proposal_does_not_come_again(firm: Database) -> None:
         assert matching.decide(connection, kind, link, confirm=False, author="anna")
         assert not matching.decide(connection, kind, link, confirm=True, author="anna")
         assert matching.propose_links(connection) == 0
+
+
+def test_the_finance_stage_follows_what_is_recorded(firm: Database) -> None:
+    paper = invoice(firm, "25.00", "RE-4711")
+
+    def follows() -> str:
+        with firm.worker() as connection:
+            finance_stage.follow(connection)
+            assert finance_stage.follow(connection) == 0
+            row = connection.execute(
+                "SELECT finance_stage FROM documents WHERE id = %s", (paper,)
+            ).fetchone()
+        assert row is not None
+        return finance_stage.FinanceStage(row[0]).name
+
+    def now(statement: str) -> None:
+        with firm.worker() as connection:
+            connection.execute(statement.encode(), (paper,))
+
+    now("UPDATE documents SET flow_stage = 'understand' WHERE id = %s")
+    assert follows() == "COLLECT"
+    now("UPDATE documents SET flow_stage = 'clarify' WHERE id = %s")
+    assert follows() == "CLARIFY"
+    now("UPDATE documents SET flow_stage = 'effect' WHERE id = %s")
+    assert follows() == "RECONCILE"
+    bring(firm, camt(camt_statement([booking("2026-03-03", "-25.00", "Rechnung RE-4711")])))
+    with firm.worker() as connection:
+        matching.propose_links(connection)
+        link = number(connection, "SELECT id FROM txn_document_links")
+    assert follows() == "RECONCILE"
+    with firm.worker() as connection:
+        matching.decide(connection, matching.Proposed.LINK, link, confirm=True, author="anna")
+    assert follows() == "CLOSE"
+    with firm.worker() as connection:
+        periods.lock_period(connection, entity="nord-gmbh", period="2026-03", author="anna")
+    assert follows() == "EVALUATE"
 
 
 # ------------------------------------------------------------------ transfers

@@ -165,6 +165,7 @@ COMPANY = "mandant: m, kind: company, legal_name: x, bucket: b"
         (f"entities: [{{slug: alle, {COMPANY}}}]", "alle"),
         (f"entities: [{{slug: e, {COMPANY}}}]", "unknown mandant"),
         ("users: [{login: u, name: U, roles: [{role: viewer}]}]", "needs a mandant"),
+        ("users: [{login: u, name: U, roles: [{role: super_admin, valid_to: 2027-01-01}]}]", "end"),
         ("mandanten: [{slug: m, name: x}, {slug: m, name: y}]", "stands twice"),
         ("typo: []", "typo"),
         ("a: [", "not valid YAML"),
@@ -179,6 +180,7 @@ def test_the_organisation_exports_what_it_imported(database: Database) -> None:
     import_test_organisation(database)
     with database.worker() as connection:
         first = organisation.export(connection)
+        assert "valid_to: '2099-01-01'" in first
         report = organisation.import_organisation(
             connection, organisation.parse(first), author="test"
         )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from datetime import date
 
 import psycopg
 import pytest
 from shared_builders import import_test_organisation
 
+from tgv_dagster.store import organisation
 from tgv_dagster.store.db import Database
 from tgv_dagster.store.levels import Level, Role, ceiling_of, level_rank_sql, rank_of
 from tgv_dagster.store.register import TABLES
@@ -175,6 +177,21 @@ def test_an_ended_membership_and_an_unknown_role_are_nothing(walled: Database) -
     for login in ("emil", "vera"):
         with pytest.raises(ScopeError):
             scope(walled, login)
+
+
+def test_a_membership_ends_on_its_first_day_without(walled: Database) -> None:
+    ended = f"valid_to: {date.today()}"
+    with walled.worker() as connection:
+        text = organisation.export(connection)
+        later = organisation.parse(text)
+        assert text.count("2099-01-01") == 1
+        organisation.import_organisation(connection, later, author="test")
+    assert scope(walled, "emil").role is Role.EDITOR
+    with walled.worker() as connection:
+        now = organisation.parse(text.replace("valid_to: '2099-01-01'", ended))
+        organisation.import_organisation(connection, now, author="test")
+    with pytest.raises(ScopeError):
+        scope(walled, "emil")
 
 
 def test_a_session_without_settings_sees_no_row_in_any_walled_table(walled: Database) -> None:

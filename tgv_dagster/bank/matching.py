@@ -19,6 +19,7 @@ from enum import StrEnum
 
 from psycopg.types.json import Jsonb
 
+from tgv_dagster.bank import finance_stage
 from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.organisation import SERVICE_LOGIN
@@ -151,6 +152,7 @@ def propose(
     started = time.monotonic()
     with database.worker() as connection:
         made = {"link": propose_links(connection), "transfer": propose_transfers(connection)}
+        finance_stage.follow(connection)
     total = sum(made.values())
     if progress is not None and total:
         progress(total, total)

@@ -11,6 +11,7 @@ import hashlib
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -124,12 +125,13 @@ class AccountRow(_Row):
 
 
 class RoleRow(_Row):
-    """One membership."""
+    """One membership; `valid_to` is the first day without it."""
 
     mandant: Slug | None = None
     role: Role
     ceiling: Level | None = None
     entities: tuple[str, ...] | None = None
+    valid_to: date | None = None
 
 
 class UserRow(_Row):
@@ -253,7 +255,8 @@ def export(connection: Connection) -> str:
     users = rows(
         """
         SELECT u.login, u.name, u.email, u.language, coalesce(json_agg(json_build_object(
-            'mandant', m.slug, 'role', r.role, 'ceiling', r.ceiling, 'entities', r.entities)
+            'mandant', m.slug, 'role', r.role, 'ceiling', r.ceiling, 'entities', r.entities,
+            'valid_to', r.valid_to::date)
             ORDER BY m.slug) FILTER (WHERE r.role IS NOT NULL), '[]') AS roles
         FROM users u
         LEFT JOIN user_mandant_roles r ON r.user_id = u.id
@@ -336,6 +339,12 @@ def _reference_faults(organisation: Organisation) -> list[str]:
         for u in organisation.users
         for r in u.roles
         if r.mandant is None and r.role is not Role.SUPER_ADMIN
+    ]
+    faults += [
+        f"user {u.login}: the owner's role has no end; give valid_to to a role in a mandant"
+        for u in organisation.users
+        for r in u.roles
+        if r.valid_to is not None and r.role is Role.SUPER_ADMIN
     ]
     faults += [
         f"rule {r.id}: unknown entity {r.entity!r}"
@@ -463,14 +472,15 @@ def _write_users(
             )
         for role in others:
             connection.execute(
-                "INSERT INTO user_mandant_roles (user_id, mandant_id, role, ceiling, entities)"
-                " VALUES (%s, %s, %s, %s, %s)",
+                "INSERT INTO user_mandant_roles (user_id, mandant_id, role, ceiling, entities,"
+                " valid_to) VALUES (%s, %s, %s, %s, %s, %s)",
                 (
                     found[0],
                     mandanten[role.mandant or ""],
                     role.role,
                     role.ceiling,
                     None if role.entities is None else list(role.entities),
+                    role.valid_to,
                 ),
             )
 
