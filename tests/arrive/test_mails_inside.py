@@ -63,3 +63,17 @@ def test_the_letter_inside_is_found(
     secure(installation, around(*inner, attachment=attachment))
     enter(installation)
     assert entered(installation) == (documents, letters)
+
+
+def test_the_letter_inside_is_a_mail_under_its_own_subject(installation: Installation):
+    """Neither a digest nor the mail around it names what a person reads."""
+    inner = mail(2, body=TEXT)
+    secure(installation, around(inner, attachment=True))
+    enter(installation)
+    found = sql(
+        installation,
+        "SELECT file_name, doc_type, mail_subject, mail_from FROM documents"
+        " WHERE file_name LIKE %s",
+        "%.eml",
+    )
+    assert found == [("Rechnung 2.eml", "mail_body", "Rechnung 2", "rechnung@example.org")]

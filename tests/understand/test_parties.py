@@ -49,6 +49,11 @@ def test_the_side_of_an_entity(text: str, side: str) -> None:
     assert sides[side] >= 1.2
 
 
+def test_the_head_of_a_mail_bills_nobody() -> None:
+    text = "From: a@b.example\nTo: rechnung@alpha.example\nDate: Tue, 17 Nov 2026\nSubject: Hallo"
+    assert Layout(text).foreign_bill_to(()) is None
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -488,3 +488,15 @@ def test_data_that_holds_our_account_was_not_sent_by_us(
     assert (result.doc_type, result.entity_slug) == (kind, "alpha")
     assert result.direction is not Direction.OUT
     assert result.provider is None
+
+
+def test_several_bills_in_one_file_have_no_common_total() -> None:
+    pages = tuple(
+        Invoice(number=number, net=Decimal(net)).text()
+        for number, net in [("KM-901", "100.00"), ("KM-902", "200.00"), ("KM-903", "50.00")]
+    )
+    result = triage(TriageInput(pages=pages, vocabulary=VOCABULARY, media_type="application/pdf"))
+    assert _value(result, Field.AMOUNT_GROSS) is None
+    assert _value(result, Field.AMOUNT_NET) is None
+    assert ("conflict", "amount_gross") in _asked(result)
+    assert ("conflict", "invoice_number") in _asked(result)

@@ -289,7 +289,7 @@ def part_arrival(mail_arrival: MailArrival, mail: Mail, leaf: Leaf) -> NewArriva
         gate=mail_arrival.gate,
         arrival_key=arrival_key(mail_arrival.gate, mail_arrival.uid, leaf.path),
         bucket=INTAKE_BUCKET,
-        file_name=leaf.safe_name,
+        file_name=_shown_name(leaf),
         received_at=mail_arrival.received_at,
         kind=RawKind.PART,
         part_path=leaf.path,
@@ -306,12 +306,11 @@ def part_arrival(mail_arrival: MailArrival, mail: Mail, leaf: Leaf) -> NewArriva
 
 def body_arrival(mail_arrival: MailArrival, mail: Mail) -> NewArrival:
     """The arrival of a mail's text: its bytes are the mail itself (MAIL-66)."""
-    subject = mail.headers.subject or "mail"
     return NewArrival(
         gate=mail_arrival.gate,
         arrival_key=arrival_key(mail_arrival.gate, mail_arrival.uid, "body"),
         bucket=mail_arrival.bucket,
-        file_name=f"{subject[:120]}.eml",
+        file_name=_mail_name(mail.headers.subject),
         received_at=mail_arrival.received_at,
         kind=RawKind.EML,
         part_role=PartRole.BODY,
@@ -327,10 +326,25 @@ def body_arrival(mail_arrival: MailArrival, mail: Mail) -> NewArrival:
     )
 
 
+def _shown_name(leaf: Leaf) -> str:
+    """A mail inside a mail is called by its subject like any other, unless its sender named it."""
+    if leaf.mail_headers is None or leaf.raw_name is not None:
+        return leaf.safe_name
+    return _mail_name(leaf.mail_headers.subject)
+
+
+def _mail_name(subject: str | None) -> str:
+    return f"{(subject or 'mail')[:120]}.eml"
+
+
 def part_origin(mail_arrival: MailArrival, mail: Mail, leaf: Leaf | None) -> Origin:
-    """Origin facts of a part: the nearest mail around it, and the outer one as parent (MAIL-61)."""
+    """Origin facts of a part: the mail it is or the nearest around it; the outer one as parent.
+
+    The parent is the outer mail (MAIL-61).
+    """
     outer = mail.headers
-    inner = outer if leaf is None else _headers_around(mail, leaf)
+    own = None if leaf is None else leaf.mail_headers
+    inner = own or (outer if leaf is None else _headers_around(mail, leaf))
     base = mail_arrival.origin
     return Origin(
         path=base.path,

@@ -185,6 +185,8 @@ class Layout:
             if any(line <= own <= line + 4 for own in known):
                 return None
             rest = self.text[labels[0][1] : self.line_starts[line] + len(self.line_text(line))]
+            if "@" in rest:
+                continue  # the head of a mail: an address says nothing about who is billed
             for candidate in (rest, self.line_text(line + 1), self.line_text(line + 2)):
                 name = candidate.strip(" :*-\t")
                 if len(name) > 2 and name[0].isupper() and not name[0].isdigit():

@@ -539,9 +539,14 @@ def _state_values(read: _Reading) -> choosing.Stated:
     """Numbers, amounts and dates; an e-invoice states its own and is compared with the picture."""
     least = read.item.thresholds
     mentions = dates.find(read.pages.text, read.language.language, read.country)
+    numbers = choosing.state_numbers(
+        read.identifiers, read.doc_type, read.pages, least.numbers.value
+    )
     printed = [
-        choosing.state_numbers(read.identifiers, read.doc_type, read.pages, least.numbers.value),
-        choosing.state_amounts(read.totals, read.doc_type, read.pages, least.amounts.value),
+        numbers,
+        choosing.state_amounts(
+            _totals_of_one(read, numbers), read.doc_type, read.pages, least.amounts.value
+        ),
         choosing.state_dates(mentions, read.doc_type, read.pages, least.dates.value),
     ]
     findings = [finding for draft in printed for finding in draft[0]]
@@ -554,6 +559,30 @@ def _state_values(read: _Reading) -> choosing.Stated:
     conflicts = choosing.compare_with_picture(structured, tuple(findings))
     left = [point for point in points if point.field not in stated]
     return (*structured, *others), (*conflicts, *left)
+
+
+def _totals_of_one(read: _Reading, numbers: choosing.Stated) -> totals.Totals:
+    """The totals; none where pages with numbers of their own prove different bills each."""
+    asked = {(point.kind, point.field) for point in numbers[1]}
+    if (OpenPointKind.CONFLICT, Field.INVOICE_NUMBER) not in asked:
+        return read.totals
+    pages = [totals.read(page, read.language.language) for page in read.item.pages]
+    proven = {
+        page.gross.value: None
+        for page in pages
+        if page.gross is not None and page.arithmetic is totals.Arithmetic.PROVEN
+    }
+    if len(proven) < _SEVERAL:
+        return read.totals
+    return replace(
+        totals.NOTHING,
+        currency=read.totals.currency,
+        arithmetic=totals.Arithmetic.CONTRADICTED,
+        rivals=tuple(proven),
+    )
+
+
+_SEVERAL = 2
 
 
 def _state_level(read: _Reading) -> choosing.Stated:

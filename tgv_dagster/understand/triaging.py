@@ -18,7 +18,7 @@ from tgv_dagster.store.levels import Level, is_known
 from tgv_dagster.understand.entity import EntityHint, HintSource
 from tgv_dagster.understand.evidence import Field
 from tgv_dagster.understand.extracted import Extraction
-from tgv_dagster.understand.extracting import ArrivedBytes
+from tgv_dagster.understand.extracting import MAIL_TYPE, ArrivedBytes
 from tgv_dagster.understand.learned import load_learned
 from tgv_dagster.understand.rules import Action, Assignment, Rule, parse_conditions
 from tgv_dagster.understand.thresholds import thresholds_of
@@ -84,7 +84,7 @@ def decide(
             media_type=arrived.media_type or "",
             gate=str(arrived.gate),
             folder=str(arrived.origin.path or "").rpartition("/")[0],
-            is_mail_body=arrived.part_role is PartRole.BODY,
+            is_mail_body=arrived.part_role is PartRole.BODY or arrived.media_type == MAIL_TYPE,
             mail=MailFacts(
                 subject=arrived.origin.mail_subject or "",
                 sender=arrived.origin.mail_from or "",
