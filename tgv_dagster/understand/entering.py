@@ -40,6 +40,7 @@ from tgv_dagster.understand.extracting import (
 )
 from tgv_dagster.understand.learned import cues_of
 from tgv_dagster.understand.restricting import restrict_as_asked
+from tgv_dagster.understand.titles import telling_title
 from tgv_dagster.understand.triaging import TRIAGE_VERSION, Decision, decide
 from tgv_dagster.understand.values import show_on_document, write_values
 
@@ -290,7 +291,7 @@ def _write_document(
             "file_class": _FILE_CLASS[arrived.part_role],
             "file_name": arrived.file_name,
             "media_type": decision.media_type,
-            "title": printable(extraction.facts.title)[:300] or None,
+            "title": telling_title(printable(extraction.facts.title))[:300] or None,
             "received_at": arrived.received_at,
             "parent_message_id": origin.parent_message_id,
             "message_id": origin.message_id,
