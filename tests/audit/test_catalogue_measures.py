@@ -233,8 +233,10 @@ def test_a_field_that_is_read_and_never_written_is_named() -> None:
         'run("INSERT INTO things (kept) VALUES (1)")',
         'run(f"UPDATE things SET {column} = 1"); column = "by_list"',
         'run("SELECT by_list FROM things")',
+        '_FIELDS = "by_constant"\nrun(f"INSERT INTO things ({_FIELDS}) VALUES (1)")',
+        'run("SELECT by_constant FROM things")',
     ])  # fmt: skip
-    columns = [("things", name) for name in ("orphan", "kept", "by_list", "unknown")]
+    columns = [("things", name) for name in ("orphan", "kept", "by_list", "by_constant", "unknown")]
     assert fields_without_writer(columns, known) == ("things.orphan",)
 
 

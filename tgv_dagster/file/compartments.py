@@ -94,10 +94,10 @@ def set_compartment(
             (row[0],),
         ).fetchall()
         touched = connection.execute(
-            "SELECT id FROM documents WHERE mandant_id = %s AND (%s::text IS NULL OR entity = %s)"
-            " AND compartment_id IS NOT NULL OR compartment_id = %s"
-            " OR (mandant_id = %s AND (%s::text IS NULL OR entity = %s) AND doc_type = %s)",
-            (mandant_id, entity, entity, row[0], mandant_id, entity, entity, folder),
+            "SELECT id FROM documents WHERE compartment_id = %s OR (mandant_id = %s"
+            " AND (%s::text IS NULL OR entity = %s)"
+            " AND (compartment_id IS NOT NULL OR doc_type = %s OR %s = %s))",
+            (row[0], mandant_id, entity, entity, folder, folder, EVERY_KIND),
         ).fetchall()
         ledger.enqueue(connection, Stage.FILE, [r[0] for r in touched], again=True)
         ledger.enqueue(connection, Stage.WORDS, [r[0] for r in stricter], again=True)

@@ -115,13 +115,17 @@ class ProjectRow(_Row):
 
 
 class AccountRow(_Row):
-    """An own bank account."""
+    """An own bank account.
+
+    `books_reports`: intraday reports of this bank (CAMT.052) are booked, not only announced.
+    """
 
     iban: str
     entity: str
     name: str
     bank: str | None = None
     active: bool = True
+    books_reports: bool | None = None
 
 
 class RoleRow(_Row):
@@ -277,7 +281,7 @@ def export(connection: Connection) -> str:
             "SELECT project_code, entity_key AS entity, name, aliases FROM prf_projects ORDER BY id"
         ),
         "md_accounts": rows(
-            "SELECT iban, entity, name, bank, active FROM md_accounts"
+            "SELECT iban, entity, name, bank, active, books_reports FROM md_accounts"
             " WHERE iban IS NOT NULL AND entity IS NOT NULL ORDER BY id"
         ),
         "users": users,
@@ -433,17 +437,20 @@ def _write_projects(connection: Connection, rows: Sequence[ProjectRow]) -> None:
 def _write_accounts(connection: Connection, rows: Sequence[AccountRow]) -> None:
     with connection.cursor() as cursor:
         cursor.executemany(
-            "INSERT INTO md_accounts (mandant_id, entity, iban, account_key, name, bank, active)"
-            " SELECT e.mandant_id, e.slug, %(iban)s, %(iban)s, %(name)s, %(bank)s, %(active)s"
-            " FROM entities e WHERE e.slug = %(entity)s"
+            "INSERT INTO md_accounts (mandant_id, entity, iban, account_key, name, bank, active,"
+            " books_reports)"
+            " SELECT e.mandant_id, e.slug, %(iban)s, %(iban)s, %(name)s, %(bank)s, %(active)s,"
+            " %(books_reports)s FROM entities e WHERE e.slug = %(entity)s"
             " ON CONFLICT (mandant_id, account_key) DO UPDATE SET entity = excluded.entity,"
-            " name = excluded.name, bank = excluded.bank, active = excluded.active",
+            " name = excluded.name, bank = excluded.bank, active = excluded.active,"
+            " books_reports = excluded.books_reports",
             [
                 {
                     "iban": a.iban.replace(" ", ""),
                     "name": a.name,
                     "bank": a.bank,
                     "active": a.active,
+                    "books_reports": a.books_reports,
                     "entity": a.entity,
                 }
                 for a in rows

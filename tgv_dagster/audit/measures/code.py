@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -110,13 +110,13 @@ def registered_value_has_reader(installation: Installation) -> Verdict:
 
 
 def _texts(tree: ast.AST) -> Iterator[str]:
-    """Whole texts: the parts of an f-string and of texts beside each other belong together."""
+    """Whole texts: the parts of an f-string belong together, with the constants named in it."""
+    constants = dict(_constants(tree))
     inside: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            parts = [p for p in node.values if isinstance(p, ast.Constant)]
-            inside |= {id(part) for part in parts}
-            yield " ".join(str(part.value) for part in parts)
+            inside |= {id(part) for part in node.values}
+            yield " ".join(_part(part, constants) for part in node.values)
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Constant)
@@ -124,6 +124,23 @@ def _texts(tree: ast.AST) -> Iterator[str]:
             and id(node) not in inside
         ):
             yield node.value
+
+
+def _constants(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Names of the module that stand for one text."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            for target in node.targets:
+                if isinstance(target, ast.Name) and isinstance(node.value.value, str):
+                    yield target.id, node.value.value
+
+
+def _part(part: ast.expr, constants: Mapping[str, str]) -> str:
+    if isinstance(part, ast.Constant):
+        return str(part.value)
+    if isinstance(part, ast.FormattedValue) and isinstance(part.value, ast.Name):
+        return constants.get(part.value.id, "")
+    return ""
 
 
 def _of_the_product(without: str = "") -> Mentions:
