@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tgv_dagster import vollzug
@@ -26,7 +28,7 @@ def filed(installation: Installation) -> int:
     return int(_row(installation, "SELECT id FROM documents")[0])
 
 
-def _row(installation: Installation, query: str) -> tuple[object, ...]:
+def _row(installation: Installation, query: str) -> tuple[Any, ...]:
     with installation.database.worker() as connection:
         row = connection.execute(query.encode()).fetchone()
     assert row is not None

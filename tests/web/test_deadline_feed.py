@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from icalendar import Calendar
 from web_builders import Service, document
@@ -10,7 +11,7 @@ from web_builders import Service, document
 DAY = datetime.now(UTC).date() + timedelta(days=30)
 
 
-def deadline(service: Service, **facts: str) -> int:
+def deadline(service: Service, **facts: Any) -> int:
     number = document(service, **facts)
     service.rows(
         "INSERT INTO prf_contracts (document_id, entity, partner, notice_deadline)"
