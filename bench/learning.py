@@ -59,7 +59,9 @@ KNOWN = [
         ("Thal", "Kran"), ("Ulrich", "Putz"), ("Vogt", "Beton"), ("Weber", "Tore"),
     )
 ]  # fmt: skip
-CLEAN = [(f"Holzkontor {place} GmbH",) * 2 for place in ("Altland", "Deichtal", "Brink")]
+CLEAN = [
+    (name, name) for name in map("Holzkontor {} GmbH".format, ("Altland", "Deichtal", "Brink"))
+]
 NEVER_SEEN = [
     (f"Neumann {trade} GmbH und Neumann Handel GmbH", f"Neumann {trade} GmbH")
     for trade in ("Zelt", "Zaun", "Zink")
