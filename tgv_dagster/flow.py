@@ -52,15 +52,12 @@ class Step:
     run: Callable[[Installation, Progress | None], BatchReport]
 
 
-def take_folder(
-    installation: Installation,
-    progress: Progress | None = None,
-    *,
-    on_step: Callable[[str], None] | None = None,
-) -> BatchReport:
-    """Take what rests in the watched folder (FLOW-05: raw first); `on_step` as of `FolderGate`."""
+def folder_gate(
+    installation: Installation, *, on_step: Callable[[str], None] | None = None
+) -> FolderGate:
+    """The gate of the watched folder, as the settings have it."""
     settings = installation.settings
-    gate = FolderGate(
+    return FolderGate(
         installation.database,
         installation.blobs,
         FolderSettings(
@@ -73,6 +70,17 @@ def take_folder(
         ),
         on_step=on_step,
     )
+
+
+def take_folder(
+    installation: Installation,
+    progress: Progress | None = None,
+    *,
+    on_step: Callable[[str], None] | None = None,
+) -> BatchReport:
+    """Take what rests in the watched folder (FLOW-05: raw first); `on_step` as of `FolderGate`."""
+    settings = installation.settings
+    gate = folder_gate(installation, on_step=on_step)
     settings.inbox_path.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     outcomes: Counter[str] = Counter()

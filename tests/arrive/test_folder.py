@@ -10,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tgv_dagster.arrive.folder import PATIENCE_SECONDS, FolderGate, FolderSettings, place_of
+from tgv_dagster.arrive.folder import (
+    NOT_YET,
+    PATIENCE_SECONDS,
+    FolderGate,
+    FolderSettings,
+    place_of,
+)
 from tgv_dagster.arrive.gates import Taken, TakenStatus
 from tgv_dagster.installation import Installation
 
@@ -177,6 +183,23 @@ def test_links_pipes_locks_and_downloads_are_skipped_with_a_reason(
     assert all(t.reason for t in taken.values())
     assert len(taken) == 8
     assert arrivals(installation) == []
+
+
+def test_what_was_not_taken_is_listed_with_its_reason(
+    installation: Installation, inbox: Path
+) -> None:
+    put(inbox, "brief.txt")
+    put(inbox, "organisation.yaml", b"mandanten: []")
+    put(inbox, "nord/organisation.yaml", b"a document of somebody's own")
+    (inbox / "link.txt").symlink_to(inbox / "brief.txt")
+    take(installation, inbox, move=False)
+    put(inbox, "spaeter.txt")
+    left = gate(installation, inbox).left_lying()
+    assert {name: lying.reason for lying in left for name in lying.names} == {
+        "link.txt": "a symbolic link; links are not followed",
+        "organisation.yaml": "the settings of this folder, no document",
+        "spaeter.txt": NOT_YET,
+    }
 
 
 def test_a_file_that_vanishes_and_one_that_cannot_be_read_do_not_stop_the_next(

@@ -53,12 +53,14 @@ PATIENCE_SECONDS = 600.0
 _LONGEST_WAIT_SECONDS = 30.0
 """Waiting longer than this for a file's end is left to a later look."""
 VANISHED = "vanished before it could be read"
+NOT_YET = "new, still being written or not complete; a later look takes it"
 MAX_INTENT_CHARACTERS = 600
 _HEAD_BYTES = 8192
 _MAX_NAME_BYTES = 255
 _MAX_SUFFIX_CHARACTERS = 20
 
 _TEMPORARY_SUFFIXES = (".part", ".crdownload", ".download", ".tmp", ".partial", ".filepart")
+_ORGANISATION = "organisation.yaml"
 _SYSTEM_NAMES = frozenset({"thumbs.db", "desktop.ini", ".ds_store"})
 
 
@@ -119,6 +121,14 @@ class Look:
     folders: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class LeftLying:
+    """Files of the folder that have not arrived, for one reason; `names` are printable."""
+
+    reason: str
+    names: tuple[str, ...]
+
+
 class FolderGate:
     """The watched folder as a gate."""
 
@@ -147,6 +157,16 @@ class FolderGate:
     def waiting(self) -> bool:
         """Whether a file lies here that has not arrived yet."""
         return bool(self.new_candidates(look(self._settings.root)))
+
+    def left_lying(self) -> tuple[LeftLying, ...]:
+        """What lies in the folder and has not arrived, by reason: no skip is silent."""
+        seen = look(self._settings.root)
+        reasons = [(taken.reason, taken.name) for taken in seen.skipped]
+        reasons += [(NOT_YET, candidate.relative) for candidate in self.new_candidates(seen)]
+        names: dict[str, list[str]] = {}
+        for reason, name in reasons:
+            names.setdefault(reason, []).append(printable(name))
+        return tuple(LeftLying(reason, tuple(found)) for reason, found in names.items())
 
     def new_candidates(self, seen: Look) -> tuple[Candidate, ...]:
         """Candidates whose arrival is not recorded (one indexed read, none for an empty look)."""
@@ -457,7 +477,7 @@ def _skip_reason(entry: os.DirEntry[str], top: bool) -> str | None:
     lower = name.lower()
     try:
         if entry.is_symlink():
-            return "symbolic links are not followed out of the folder"
+            return "a symbolic link; links are not followed"
         if entry.is_dir(follow_symlinks=False):
             if top and name == PROCESSED:
                 return ""
@@ -468,6 +488,8 @@ def _skip_reason(entry: os.DirEntry[str], top: bool) -> str | None:
         return f"cannot be examined: {error.strerror}"
     if lower.endswith(SIDE_CAR):
         return ""
+    if top and name == _ORGANISATION:
+        return "the settings of this folder, no document"
     if lower in _SYSTEM_NAMES or name.startswith("."):
         return "hidden or system file"
     if name.startswith("~$"):

@@ -21,6 +21,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from tgv_dagster import flow
 from tgv_dagster.audit.verdict import State
 from tgv_dagster.console import asking
 from tgv_dagster.console.common import (
@@ -65,6 +66,7 @@ def run(
             went_through = _walk(installation)
             scope = installation.service_scope(source="console")
             show_status(flow_status(installation.database, scope))
+            _show_left_lying(installation)
             _show_verdicts(installation)
             if ask:
                 _ask_examples(installation, samples)
@@ -210,6 +212,28 @@ class _LoggedProgress:
             out.print(self._line)
 
 
+_NAMES_SHOWN = 5
+
+
+def _show_left_lying(installation: Installation) -> None:
+    """What lies in the watched folder and did not arrive, with the reason."""
+    if not installation.settings.inbox_path.is_dir():
+        return
+    left = flow.folder_gate(installation).left_lying()
+    if left:
+        out.print(f"Left in the folder: {sum(len(lying.names) for lying in left)}")
+    for lying in left:
+        more = len(lying.names) - _NAMES_SHOWN
+        shown = ", ".join(_visible(name) for name in lying.names[:_NAMES_SHOWN])
+        names = shown + (f" and {more} more" if more > 0 else "")
+        out.print(f"  {len(lying.names)} {escape(lying.reason)}: {escape(names)}")
+
+
+def _visible(name: str) -> str:
+    """A file name without what would steer a terminal or turn its writing round."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in name)
+
+
 def _show_verdicts(installation: Installation) -> None:
     from tgv_dagster.audit import ledger
 
@@ -248,6 +272,7 @@ def status(login: str = AS_OPTION, mandant: str | None = MANDANT_OPTION) -> None
         scope = scope_of(installation.database, login, mandant)
         show_status(flow_status(installation.database, scope))
         if scope.is_owner:
+            _show_left_lying(installation)
             _show_verdicts(installation)
 
 
