@@ -500,3 +500,13 @@ def test_several_bills_in_one_file_have_no_common_total() -> None:
     assert _value(result, Field.AMOUNT_NET) is None
     assert ("conflict", "amount_gross") in _asked(result)
     assert ("conflict", "invoice_number") in _asked(result)
+
+
+def test_the_day_of_payment_of_a_payslip_is_no_due_date() -> None:
+    text = (
+        "Beta Atelier SARL\nBULLETIN DE PAIE\nPériode : octobre 2026\nSalaire brut 2 350,00\n"
+        "Total des cotisations 517,32\nNet payé 1 768,54\nDate de paiement : 30/10/2026"
+    )
+    result = _run(text)
+    assert result.doc_type is DocType.PAYSLIP
+    assert _value(result, Field.DUE_DATE) is None

@@ -125,7 +125,8 @@ def _axes(doc_type: DocType) -> Iterator[tuple[DateRole, Field]]:
     yield DateRole.RECEIPT_STAMP, Field.RECEIPT_STAMP_DATE
     if doc_type in CONTRACT_KINDS:
         return
-    yield DateRole.DUE, Field.DUE_DATE
+    if doc_type is not DocType.PAYSLIP:  # its day of payment is ours to keep, not a bill's term
+        yield DateRole.DUE, Field.DUE_DATE
     yield DateRole.SERVICE, Field.SERVICE_DATE
     yield DateRole.PERIOD_START, Field.SERVICE_START_DATE
     yield DateRole.PERIOD_END, Field.SERVICE_END_DATE
