@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
-from mail_walks import invoice_mail, secure, sql
+from mail_walks import enter, invoice_mail, secure, sql
+from mailbuild import base64_part, html, mail, multipart
+from PIL import Image
 
 from tgv_dagster.arrive.mails import MAILS_TOGETHER, split_mails
+from tgv_dagster.arrive.mime import split
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.blobs import BlobStore, BlobTooLarge, LocalBlobStore, Step, StoreFull
 
@@ -49,6 +54,44 @@ def test_a_mail_whose_bytes_are_gone_fails_alone(installation: Installation):
     installation.blobs.delete(*gone)
     assert split_all(installation, installation.blobs) == {"retry": 1, "split": 3}
     assert arrived(installation) == (3, 3)
+
+
+def picture_mail(number: int) -> bytes:
+    """A mail whose text shows a picture of its own that is large enough to be read."""
+    content = io.BytesIO()
+    Image.new("RGB", (800, 800), (number, 0, 0)).save(content, "PNG")
+    picture = base64_part("image/png; name=a.png", content.getvalue(), "Content-ID: <a@x>")
+    body = html(f'Gruß {number} <img src="cid:a@x">')
+    return mail(multipart("related", body, picture), f"Message-ID: <p{number}@x>")
+
+
+def test_a_mail_whose_reading_breaks_fails_alone(installation: Installation):
+    for number in range(4):
+        secure(installation, picture_mail(number))
+    (broken,) = (
+        leaf.content for leaf in split(picture_mail(2)).leaves if leaf.safe_name == "a.png"
+    )
+
+    def reads_text(content: bytes) -> bool:
+        if content == broken:
+            raise RuntimeError("the reader broke")
+        return False
+
+    report = split_mails(
+        installation.database, installation.blobs, limit=MANY, reads_text=reads_text
+    )
+    assert report.outcomes == {"retry": 1, "split": 3}
+    assert sql(installation, "SELECT count(DISTINCT mail_arrival_id) FROM mail_parts") == [(3,)]
+
+
+@pytest.mark.parametrize("name", ["From", "Message-ID", "References", "Subject", "To"])
+def test_a_header_that_no_database_takes_costs_no_mail(installation: Installation, name: str):
+    extra = f"{name}: <a\x00b@example.org>\r\n".encode()
+    secure(installation, extra + invoice_mail(1))
+    secure(installation, invoice_mail(2))
+    enter(installation)
+    assert arrived(installation) == (2, 2)
+    assert sql(installation, "SELECT count(*) FROM documents") == [(2,)]
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ from tgv_dagster.arrive.mime_model import (
     MailHeaders,
     Role,
 )
+from tgv_dagster.arrive.raw import printable
 from tgv_dagster.store import ledger
 from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, open_case
 from tgv_dagster.store.db import Connection
@@ -390,9 +391,9 @@ def _headers_around(mail: Mail, leaf: Leaf) -> MailHeaders:
 
 
 def _sender(mail: Mail, leaf: Leaf) -> str | None:
-    """Address of the sender of the mail around a leaf, in lower case."""
+    """Address of the sender of the mail around a leaf, in lower case, as the database holds it."""
     told = _addresses(_headers_around(mail, leaf).from_)
-    return None if told is None else told.lower()
+    return None if told is None else printable(told.lower())
 
 
 def write_parts(connection: Connection, mail: MailArrival, parts: Sequence[Decided]) -> None:

@@ -130,10 +130,10 @@ class _Batch:
             self._secure(mails)
         except INSTALLATION_FAULTS:
             raise
-        except StoreError:
+        except Exception:
             if len(mails) == 1:
                 raise
-            # One of them cannot be stored: it fails alone, the rest of the batch goes on.
+            # One of them cannot be read or stored: it fails alone, the rest of the batch goes on.
             self._together = 1
             self._secure(mails[:1])
 
