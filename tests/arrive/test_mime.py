@@ -304,6 +304,23 @@ class TestBoundaries:
         assert found.body_text == "nur Text"
         assert found.has_defect(DefectKind.BOUNDARY_MISSING)
 
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            b'Content-Type: multipart/mixed; boundary="b--"\r\n\r\n--b--\r\nContent-Type:'
+            b' multipart/mixed; boundary="b----"\r\n\r\n--b----\r\nContent-Type: text/plain\r\n\r\n'
+            b"Gruss\r\n--b----\r\n",
+            b'Content-Type: multipart/mixed; boundary="b"\r\n\r\n--b\r\nContent-Type:'
+            b' multipart/mixed; boundary="c"\r\n\r\n--b--\r\nGruss\r\n',
+        ],
+        ids=["inner boundary closes the outer one", "empty part before the text"],
+    )
+    def test_a_mail_whose_only_text_is_outside_its_parts_is_not_empty(self, raw: bytes):
+        found = split(raw)
+        assert [role for _, role in roles(found)] == ["body"]
+        assert "Gruss" in found.body_text
+        assert found.has_defect(DefectKind.TEXT_OUTSIDE_PARTS)
+
     def test_a_boundary_that_starts_like_another_one_is_told_apart(self):
         inner = multipart("alternative", TEXT, html("<p>x</p>"), boundary="abc-1")
         found = split(mail(multipart("mixed", inner, PDF_PART, boundary="abc")))

@@ -207,7 +207,11 @@ _Item = _Entity | _Remainder | Draft
 
 
 def walk(raw: bytes, limits: Limits) -> Walked:
-    """Walk a mail to its leaves. Bounded by `limits`; recursion-free."""
+    """Walk a mail to its leaves. Bounded by `limits`; recursion-free.
+
+    A mail whose only text stands outside its parts is that text: one leaf, so that it is not taken
+    for an empty mail.
+    """
     buffer, how = _readable(raw)
     state = _State(
         limits, limits.work_factor * len(raw) + limits.work_floor, _hint(buffer), bool(how)
@@ -224,6 +228,9 @@ def walk(raw: bytes, limits: Limits) -> Walked:
         else:
             found = _settle(state, item)
         stack.extend(reversed(found))
+    if not state.drafts and any(d.kind is DefectKind.TEXT_OUTSIDE_PARTS for d in state.defects):
+        start = read_headers(buffer, 0, len(buffer), top=True).body_start
+        state.drafts.append(_blob(Slice(buffer, start, len(buffer)), Place(), "text/plain"))
     return Walked(state.headers, tuple(state.drafts), tuple(state.defects))
 
 

@@ -251,7 +251,9 @@ def split_multipart(buffer: bytes, start: int, end: int, boundary: bytes, max_pa
             rest = Span(line_start, end)
             return Parts(tuple(spans), Span(start, preamble_end), epilogue, True, 0, rest)
         if closing:
-            closed, part_start, epilogue = True, None, Span(after, end)
+            if part_start is not None or not closed:  # a second closing line hides no text
+                epilogue = Span(after, end)
+            closed, part_start = True, None
         else:
             after_close += closed
             part_start = after
