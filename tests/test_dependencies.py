@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,3 +37,9 @@ def test_no_test_imports_a_conftest() -> None:
     importing = re.compile(r"^\s*(from conftest import|import conftest)", re.MULTILINE)
     files = (ROOT / "tests").rglob("*.py")
     assert [p.name for p in files if importing.search(p.read_text())] == []
+
+
+def test_every_test_file_has_a_name_of_its_own() -> None:
+    """Without packages two files of one name are one module, and the second is not collected."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []

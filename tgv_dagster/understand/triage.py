@@ -473,13 +473,10 @@ def _state_provider(read: _Reading) -> choosing.Stated:
         return _provider_of_mail(read)
     first = read.companies[0]
     second = read.companies[1].weight if len(read.companies) > 1 else 0.0
+    least = read.item.thresholds.provider.value
     clear = first.weight - second >= _PROVIDER_MARGIN
     confidence = 0.92 if first.weight >= _SURE_PROVIDER else 0.82
-    if (
-        first.weight >= _FAIR_PROVIDER
-        and clear
-        and confidence >= read.item.thresholds.provider.value
-    ):
+    if first.weight >= _FAIR_PROVIDER and clear and confidence >= least:
         span = read.span(first.span)
         found = Finding(
             Field.PROVIDER, first.name, Origin.MACHINE, confidence, span, "provider.layout"
@@ -487,7 +484,7 @@ def _state_provider(read: _Reading) -> choosing.Stated:
         return (found,), ()
     if read.doc_type not in (DocType.INVOICE, DocType.CREDIT_NOTE):
         return choosing.NOTHING
-    if _is_only_other_side(read, first):
+    if least <= _ONLY_OTHER and _is_only_other_side(read, first):
         alone = Finding(
             Field.PROVIDER,
             first.name,
