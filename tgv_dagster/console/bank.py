@@ -49,7 +49,10 @@ def _require_visible(installation: Installation, scope: Scope, table: str, numbe
     """What a person cannot see does not exist for them, and cannot be changed by them."""
     with installation.database.reading(scope) as connection:
         if connection.execute(_VISIBLE[table].encode(), (number,)).fetchone() is None:
-            raise ScopeError("There is nothing with this number that you may see.")
+            raise ScopeError(
+                "There is nothing with this number that you may see: `tgv bank imports`,"
+                " `tgv bank accounts` and `tgv bank links` show the numbers."
+            )
 
 
 def _require_account(connection: Connection, scope: Scope, account_id: int) -> None:
@@ -76,7 +79,10 @@ def inspect(path: Path) -> None:
     """Show what a bank file says and whether it could be booked; nothing is written."""
     try:
         file = read_bank_file(path.read_bytes())
-    except (BankFileError, OSError) as error:
+    except OSError as error:
+        err.print(f"{path} cannot be read ({error.strerror}): check name and rights.", markup=False)
+        raise typer.Exit(1) from error
+    except BankFileError as error:
         err.print(f"[red]{escape(str(error))}[/red]")
         raise typer.Exit(1) from error
     if file is None:

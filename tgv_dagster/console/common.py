@@ -91,6 +91,24 @@ KNOWN_ERRORS = (
     TuningError,
 )
 
+REMEDIES: tuple[tuple[type[Exception], str], ...] = (
+    (
+        ScopeError,
+        "`tgv org show` lists people with their tenants: --as LOGIN, --mandant TENANT.",
+    ),
+    (CaseNotFound, "`tgv cases list` shows the open cases of your tenant."),
+    (CaseClosed, "`tgv cases talk` shows what was decided."),
+    (CardNotFound, "`tgv cases talk` shows the cards of a case."),
+    (CardNotExecutable, "`tgv cases talk` shows what else the case offers."),
+    (NotWithdrawable, "`tgv cases propose` makes a new card for what should be now."),
+    (NotAnswerable, "`tgv cases show` lists the open points and their choices."),
+    (DocumentNotFound, "`tgv search` finds documents of your tenant with their numbers."),
+    (OrganisationError, "`tgv org edit` mends it; the format stands in samples/organisation.yaml."),
+    (RebuildError, "`tgv rebuild STEP` makes a generation beside and prints its number."),
+    (TuningError, "`tgv tuning list` shows every name with its value."),
+)
+"""What helps with errors whose message says only what is wrong, because HTTP has its own remedy."""
+
 AS_OPTION = typer.Option(
     SERVICE_LOGIN,
     "--as",
@@ -106,10 +124,13 @@ def clear_errors() -> Iterator[None]:
     try:
         yield
     except KNOWN_ERRORS as error:
-        err.print(f"[red]{error}[/red]", markup=True)
+        err.print(str(error), style="red", markup=False)
+        for kind, remedy in REMEDIES:
+            if isinstance(error, kind) and "`tgv " not in str(error):
+                err.print(remedy, markup=False)
         raise typer.Exit(1) from error
     except psycopg.OperationalError as error:
-        err.print(f"[red]The database stopped answering: {error}[/red]")
+        err.print(f"The database stopped answering: {error}", style="red", markup=False)
         raise typer.Exit(1) from error
 
 

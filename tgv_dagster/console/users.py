@@ -39,7 +39,11 @@ def add(
         except PasswordError as error:
             raise typer.BadParameter(str(error)) from error
         except GateClosed as error:
-            err.print(f"[red]A second person may not sign in yet: {error}[/red]")
+            err.print(
+                f"A second person may not sign in yet: {error}. `tgv run` measures the checkpoint.",
+                style="red",
+                markup=False,
+            )
             raise typer.Exit(1) from error
     out.print(f"{login} may sign in.")
 
