@@ -23,6 +23,7 @@ from tgv_dagster.arrive.imap_connection import (
     folder_spellings,
 )
 from tgv_dagster.settings import LEAST_POLL_SECONDS, Settings, SettingsError
+from tgv_dagster.store import switches
 from tgv_dagster.store.db import Connection
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.organisation import SERVICE_LOGIN
@@ -88,29 +89,13 @@ def folder_of(settings: Settings) -> str:
 
 
 def is_switched_on(connection: Connection) -> bool:
-    """Whether the switch is exactly `true`; a missing key is off."""
-    row = connection.execute("SELECT value FROM system_config WHERE key = %s", (SWITCH,)).fetchone()
-    return row is not None and row[0] == "true"
+    """Whether the mailbox may be touched."""
+    return switches.is_on(connection, SWITCH)
 
 
 def set_switch(connection: Connection, *, on: bool, by: str) -> None:
-    """Turn mail intake on or off, as an event (OBS-09)."""
-    connection.execute(
-        "INSERT INTO system_config (key, value, set_by) VALUES (%s, %s, %s)"
-        " ON CONFLICT (key) DO UPDATE SET value = excluded.value, set_by = excluded.set_by,"
-        " set_at = now()",
-        (SWITCH, "true" if on else "false", by),
-    )
-    record(
-        connection,
-        Event(
-            kind="mail.switch",
-            author=by,
-            is_human=by != SERVICE_LOGIN,
-            object=f"system_config:{SWITCH}",
-            reason="mail intake switched on" if on else "mail intake switched off",
-        ),
-    )
+    """Turn mail intake on or off, as an event."""
+    switches.turn(connection, SWITCH, on=on, by=by, kind="mail.switch", what="mail intake")
 
 
 def say_rhythm(connection: Connection, settings: Settings) -> None:

@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tgv_dagster.effect.duplicates import guard_effect
-from tgv_dagster.store import ledger
+from tgv_dagster.store import ledger, switches
 from tgv_dagster.store.db import Connection, Database
-from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.ledger import Claim
-from tgv_dagster.store.organisation import SERVICE_LOGIN
 from tgv_dagster.store.pull import BatchReport, pull
 from tgv_dagster.store.stages import LIVE, Stage
 
@@ -34,29 +32,13 @@ SWITCHED_OFF = "switched_off"
 
 
 def is_switched_on(connection: Connection) -> bool:
-    """Whether the switch is exactly `true`; a missing key is off (MAIL-32)."""
-    row = connection.execute("SELECT value FROM system_config WHERE key = %s", (SWITCH,)).fetchone()
-    return row is not None and row[0] == "true"
+    """Whether followers may work."""
+    return switches.is_on(connection, SWITCH)
 
 
 def set_switch(connection: Connection, *, on: bool, by: str) -> int:
     """Turn dispatch on or off, as an event; how many waiting documents go on now."""
-    connection.execute(
-        "INSERT INTO system_config (key, value, set_by) VALUES (%s, %s, %s)"
-        " ON CONFLICT (key) DO UPDATE SET value = excluded.value, set_by = excluded.set_by,"
-        " set_at = now()",
-        (SWITCH, "true" if on else "false", by),
-    )
-    record(
-        connection,
-        Event(
-            kind="dispatch.switch",
-            author=by,
-            is_human=by != SERVICE_LOGIN,
-            object=f"system_config:{SWITCH}",
-            reason="dispatch switched on" if on else "dispatch switched off",
-        ),
-    )
+    switches.turn(connection, SWITCH, on=on, by=by, kind="dispatch.switch", what="dispatch")
     return _enqueue_waiting(connection) if on else 0
 
 
