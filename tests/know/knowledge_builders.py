@@ -15,8 +15,6 @@ from shared_builders import import_test_organisation
 from tgv_dagster.know.chunking import cut_chunks
 from tgv_dagster.know.embedding import embed_chunks
 from tgv_dagster.know.embeddings import EmbeddingSpace, Vectors, require_embeddable, unit
-from tgv_dagster.know.folding import fold
-from tgv_dagster.know.folding import words as words_in
 from tgv_dagster.know.search import SearchParts
 from tgv_dagster.know.spaces import ensure_spaces
 from tgv_dagster.know.wording import index_words, open_words
@@ -32,6 +30,8 @@ from tgv_dagster.understand.extracted import (
     PageText,
     Status,
 )
+from tgv_dagster.understand.folding import fold
+from tgv_dagster.understand.folding import words as words_in
 
 _numbers = itertools.count(1)
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tgv_dagster.know.folding import collapse, compound_ends, fold, grams, stems, words
 from tgv_dagster.know.normalise import index_texts
+from tgv_dagster.know.stems import compound_ends, grams, stems
+from tgv_dagster.understand.folding import collapse, fold, words
 
 
 def spelling(word: str) -> list[str]:

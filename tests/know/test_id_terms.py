@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tgv_dagster.know.folding import fold
 from tgv_dagster.know.identifiers import id_terms, id_tokens
+from tgv_dagster.understand.folding import fold
 
 
 def held(text: str) -> set[str]:

@@ -133,8 +133,8 @@ def matrix(
         " SELECT id, 'due_date', '2026-08-31', 'machine', 't', '1' FROM documents RETURNING 1"
     )
     knowledge.rows(
-        "INSERT INTO contact_mentions (document_id, role, name_raw, source_kind)"
-        " SELECT id, 'sender', title, 't' FROM documents RETURNING 1"
+        "INSERT INTO contact_mentions (document_id, role, name_raw, name_words, source_kind)"
+        " SELECT id, 'sender', title, ARRAY[lower(title)], 't' FROM documents RETURNING 1"
     )
     with database.worker() as connection, connection.cursor() as cursor:
         cursor.executemany(

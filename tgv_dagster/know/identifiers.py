@@ -14,8 +14,8 @@ from itertools import chain
 
 from stdnum import iban as iban_check
 
-from tgv_dagster.know.folding import fold
 from tgv_dagster.understand import words as lexicon
+from tgv_dagster.understand.folding import fold
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
-from tgv_dagster.know.folding import collapse, compose, grams, stems, without_marks, words
 from tgv_dagster.know.identifiers import Part, held, read_part, terms_of
+from tgv_dagster.know.stems import grams, stems
+from tgv_dagster.understand.folding import collapse, compose, without_marks, words
 
 RULES_VERSION = 2
 """Part of the word index fingerprint: raise it whenever a text yields other terms."""

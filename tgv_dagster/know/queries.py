@@ -3,8 +3,8 @@
 Here belong stop words, the choice of words, phrases and identifiers of a question, and the text
 that is embedded for the vector way. Nothing a user types is ever parsed as an operator, so a
 colon, a quote or a bracket can neither fail nor reach a field it was not meant for (known faults
-131 and 122). What does not belong here: folding (`folding`), tokens (`identifiers`) and scoring
-(`word_query`).
+131 and 122). What does not belong here: folding (`understand.folding`), tokens (`identifiers`) and
+scoring (`word_query`).
 """
 
 import re
@@ -15,8 +15,9 @@ from enum import StrEnum
 from functools import cache
 from importlib import resources
 
-from tgv_dagster.know.folding import collapse, compound_ends, fold, grams, is_unspaced, stems, words
 from tgv_dagster.know.identifiers import IdTerm, id_terms
+from tgv_dagster.know.stems import compound_ends, grams, stems
+from tgv_dagster.understand.folding import collapse, fold, is_unspaced, words
 
 MAX_CHARACTERS = 4_000
 MAX_WORDS = 48

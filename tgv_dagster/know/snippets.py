@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tgv_dagster.know.folding import collapse, fold, is_unspaced, stems
-from tgv_dagster.know.folding import words as words_in
 from tgv_dagster.know.identifiers import held, id_terms
 from tgv_dagster.know.queries import QueryTerms, QueryWord
+from tgv_dagster.know.stems import stems
+from tgv_dagster.understand.folding import collapse, fold, is_unspaced
+from tgv_dagster.understand.folding import words as words_in
 
 MOST_CHARACTERS = 300
 """Length of a snippet, at most."""

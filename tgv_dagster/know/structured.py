@@ -10,24 +10,21 @@ What does not belong here: searching text (`vectors`, `words`) and listing docum
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 
 from tgv_dagster.know.balance import WayState
-from tgv_dagster.know.folding import collapse, fold
-from tgv_dagster.know.folding import words as words_in
 from tgv_dagster.know.queries import QueryTerms
 from tgv_dagster.know.vectors import narrowing
 from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.scope import Scope
-from tgv_dagster.understand.evidence import Field
+from tgv_dagster.understand.naming import asked_words, is_named, name_words
 
 SHOWN_AT_MOST = 6
 """Documents an answer shows; the rest is counted."""
 
 STATEMENT_MS = 5_000
-_NAMES_AT_MOST = 5_000
 _CANDIDATES_AT_MOST = 2_000
 
 
@@ -60,7 +57,7 @@ class FieldHit:
 class FieldAnswer:
     """What the fields answer: `used` documents are shown `of` those that match for this reader.
 
-    TRUNCATED when more names or documents fit the question than were looked at.
+    TRUNCATED when more documents fit the question than were looked at.
     """
 
     hits: tuple[FieldHit, ...] = ()
@@ -75,62 +72,43 @@ NOT_RUN = FieldAnswer(state=WayState.NOT_RUN)
 
 @dataclass(frozen=True, slots=True)
 class FieldTerms:
-    """What of a question can stand in a field, in stored forms.
+    """What of a question can stand in a field.
 
-    days: ISO dates; month_days: "08-31"; months: "2026-08"; amounts: plain decimals; numbers:
-    identifiers without signs; words: collapsed words that may name a party.
+    keys: dates, amounts and numbers as `value_keys` of the database spells them ("d20260831",
+    "a0831", "m202608", "n1234.5", "xre20260815"); words: folded words that may name a party.
     """
 
-    days: tuple[str, ...] = ()
-    month_days: tuple[str, ...] = ()
-    months: tuple[str, ...] = ()
-    amounts: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return any(
-            (self.days, self.month_days, self.months, self.amounts, self.numbers, self.words)
-        )
+        return bool(self.keys or self.words)
 
 
-_TOKEN = re.compile(
-    r"d(?P<day>\d{8})|a(?P<month_day>\d{4})|m(?P<month>\d{6})|n(?P<amount>\d{1,15}(?:\.\d{1,4})?)"
-    r"|x(?P<number>[a-z0-9]{3,40})"
-)
+_KEY = re.compile(r"d\d{8}|a\d{4}|m\d{6}|x[a-z0-9]{3,40}")
+_AMOUNT = re.compile(r"n(\d{1,15}(?:\.\d{1,4})?)")
 
 
 def field_terms(terms: QueryTerms) -> FieldTerms:
     """The dates, amounts, numbers and names of a question as fields store them."""
-    found: dict[str, dict[str, None]] = {}
-    for term in terms.ids:
-        for token in term.exact:
-            match = _TOKEN.fullmatch(token)
-            if match is not None and match.lastgroup is not None:
-                found.setdefault(match.lastgroup, {})[match.group(match.lastgroup)] = None
+    tokens = (token for term in terms.ids for token in term.exact)
+    keys = dict.fromkeys(key for token in tokens if (key := _key(token)) is not None)
+    plain = (word.plain for word in terms.words if not word.plain.isdigit())
+    return FieldTerms(tuple(keys), asked_words(plain))
 
-    def of(kind: str) -> Iterable[str]:
-        return found.get(kind, {})
 
-    return FieldTerms(
-        days=tuple(f"{day[:4]}-{day[4:6]}-{day[6:]}" for day in of("day")),
-        month_days=tuple(f"{day[:2]}-{day[2:]}" for day in of("month_day")),
-        months=tuple(f"{month[:4]}-{month[4:]}" for month in of("month")),
-        amounts=tuple(of("amount")),
-        numbers=tuple(of("number")),
-        words=tuple(word.plain for word in terms.words if not word.plain.isdigit()),
-    )
+def _key(token: str) -> str | None:
+    amount = _AMOUNT.fullmatch(token)
+    if amount is not None:
+        return f"n{Decimal(amount.group(1)).normalize():f}"
+    return token if _KEY.fullmatch(token) else None
 
 
 # --- the look-up -------------------------------------------------------------------------------
 
-_DATES = tuple(
-    str(field)
-    for field in Field
-    if field.endswith("_date") or field in (Field.NOTICE_DEADLINE, Field.DATE_RECEIVED)
-)
-_AMOUNTS = tuple(str(field) for field in Field if field.startswith("amount_"))
-_NUMBERS = tuple(str(field) for field in Field if field.endswith("_number"))
+_NAMED = """(name_words && %(words)s::text[]
+            AND (name_words <@ %(words)s::text[] OR name_words @> %(words)s::text[]))"""
+"""`naming.is_named` over stored words."""
 
 _LOOK_UP = """
     WITH seen AS (
@@ -140,32 +118,20 @@ _LOOK_UP = """
             FROM documents WHERE state = 'active'
               AND (id = ANY (%(candidates)s) OR entity = ANY (%(entities)s))) d
         WHERE true{narrowing}),
-    values_in_force AS (
-        SELECT v.document_id, v.field, v.value FROM document_values v
-        WHERE v.document_id = ANY (%(candidates)s) AND v.active AND v.value IS NOT NULL
+    hits AS (
+        SELECT v.document_id, CASE left(k.key, 1) WHEN 'n' THEN 'amount' WHEN 'x' THEN 'number'
+            ELSE 'date' END AS asked, v.field, v.value
+        FROM document_values v, LATERAL unnest(value_keys(v.field, v.value)) AS k (key)
+        WHERE v.document_id = ANY (%(candidates)s) AND v.active AND k.key = ANY (%(keys)s)
           AND NOT EXISTS (
             SELECT 1 FROM document_values o
             WHERE o.document_id = v.document_id AND o.field = v.field AND o.active
-              AND (o.origin = 'human') > (v.origin = 'human'))),
-    hits AS (
-        SELECT document_id, 'date' AS asked, field, value FROM values_in_force
-        WHERE (field = ANY (%(date_fields)s)
-                AND (value = ANY (%(days)s) OR right(value, 5) = ANY (%(month_days)s)
-                     OR left(value, 7) = ANY (%(months)s)))
-            OR (field = 'accounting_period' AND value = ANY (%(months)s))
-        UNION SELECT document_id, 'amount', field, value FROM values_in_force
-        WHERE field = ANY (%(amount_fields)s)
-            AND CASE WHEN value ~ '^-?[0-9]{{1,15}}([.][0-9]{{1,6}})?$'
-                THEN abs(value::numeric) = ANY (%(amounts)s::numeric[]) ELSE false END
-        UNION SELECT document_id, 'number', field, value FROM values_in_force
-        WHERE field = ANY (%(number_fields)s)
-            AND regexp_replace(lower(value), '[^a-z0-9]', '', 'g') = ANY (%(numbers)s)
+              AND (o.origin = 'human') > (v.origin = 'human'))
         UNION SELECT document_id, 'party', role, name_raw FROM contact_mentions
-        WHERE document_id = ANY (%(candidates)s) AND name_raw = ANY (%(names)s)
+        WHERE document_id = ANY (%(candidates)s) AND {named}
         UNION SELECT document_id, 'party', role, number FROM contact_mentions,
             LATERAL unnest(ARRAY[iban, vat_id]) AS number
-        WHERE document_id = ANY (%(candidates)s)
-            AND regexp_replace(lower(number), '[^a-z0-9]', '', 'g') = ANY (%(numbers)s)
+        WHERE document_id = ANY (%(candidates)s) AND number_key(number) = ANY (%(keys)s)
         UNION SELECT s.document_id, 'party', 'entity', e.legal_name
         FROM entities e JOIN seen s ON s.entity = e.slug WHERE e.slug = ANY (%(entities)s)),
     matching AS (
@@ -194,15 +160,22 @@ def answer_from_fields(
         return NOT_RUN
     if not asked:
         return FieldAnswer()
-    names, candidates, truncated = _candidates(database, scope, asked)
+    candidates, truncated = _candidates(database, scope, asked)
     entities = _entities(connection, asked)
     if not candidates and not entities:
         return FieldAnswer()
     connection.execute(f"SET LOCAL statement_timeout = {STATEMENT_MS}".encode())
     narrow = narrowing(connection, scope)
     rows = connection.execute(
-        _LOOK_UP.format(narrowing=narrow.sql).encode(),
-        narrow.parameters | _parameters(asked, names, entities) | {"candidates": candidates},
+        _LOOK_UP.format(narrowing=narrow.sql, named=_NAMED).encode(),
+        narrow.parameters
+        | {
+            "keys": list(asked.keys),
+            "words": list(asked.words),
+            "candidates": candidates,
+            "entities": list(entities),
+            "most": SHOWN_AT_MOST,
+        },
     ).fetchall()
     return FieldAnswer(
         hits=tuple(
@@ -215,74 +188,39 @@ def answer_from_fields(
     )
 
 
-_CANDIDATES = """
+CANDIDATES = f"""
     SELECT DISTINCT document_id FROM (
         SELECT document_id FROM document_values
-        WHERE field = ANY (%(date_fields)s) AND active
-            AND (value = ANY (%(days)s) OR right(value, 5) = ANY (%(month_days)s)
-                 OR left(value, 7) = ANY (%(months)s))
-        UNION ALL SELECT document_id FROM document_values
-        WHERE field = 'accounting_period' AND active AND value = ANY (%(months)s)
-        UNION ALL SELECT document_id FROM document_values
-        WHERE cardinality(%(amounts)s::text[]) > 0 AND field = ANY (%(amount_fields)s) AND active
-            AND CASE WHEN value ~ '^-?[0-9]{1,15}([.][0-9]{1,6})?$'
-                THEN abs(value::numeric) = ANY (%(amounts)s::numeric[]) ELSE false END
-        UNION ALL SELECT document_id FROM document_values
-        WHERE cardinality(%(numbers)s::text[]) > 0 AND field = ANY (%(number_fields)s) AND active
-            AND regexp_replace(lower(value), '[^a-z0-9]', '', 'g') = ANY (%(numbers)s)
+        WHERE active AND value_keys(field, value) && %(keys)s::text[]
         UNION ALL SELECT document_id FROM contact_mentions
-        WHERE name_raw = ANY (%(names)s) OR (cardinality(%(numbers)s::text[]) > 0
-            AND (regexp_replace(lower(iban), '[^a-z0-9]', '', 'g') = ANY (%(numbers)s)
-                OR regexp_replace(lower(vat_id), '[^a-z0-9]', '', 'g') = ANY (%(numbers)s)))) found
+        WHERE ARRAY[number_key(iban), number_key(vat_id)] && %(keys)s::text[]
+        UNION ALL SELECT document_id FROM contact_mentions WHERE {_NAMED}) found
     JOIN documents d ON d.id = document_id
     WHERE %(mandant)s::integer IS NULL OR d.mandant_id = %(mandant)s::integer
     ORDER BY document_id DESC LIMIT %(limit)s
 """
-_NAMED = """
-    SELECT DISTINCT m.name_raw FROM contact_mentions m JOIN documents d ON d.id = m.document_id
-    WHERE lower(m.name_raw) LIKE ANY (%(patterns)s)
-        AND (%(mandant)s::integer IS NULL OR d.mandant_id = %(mandant)s::integer)
-    ORDER BY m.name_raw LIMIT %(most)s
-"""
+"""Each of the three reads its own index (revision 0013)."""
 
 
-def _candidates(
-    database: Database, scope: Scope, asked: FieldTerms
-) -> tuple[tuple[str, ...], list[int], bool]:
-    """Names the question means, documents of the tenant that may answer, and whether more names
-    fit than were read.
+def _candidates(database: Database, scope: Scope, asked: FieldTerms) -> tuple[list[int], bool]:
+    """Documents of the tenant that may answer, and whether there are more than were read.
 
     Read without the walls of the reader, because a wall before each comparison costs seconds in a
     large tenant; nothing of it is shown or counted before the walled look-up has seen it too.
     """
     with database.worker() as connection:
         connection.execute(f"SET LOCAL statement_timeout = {STATEMENT_MS}".encode())
-        names, truncated = _names(connection, scope, asked)
-        values = _parameters(asked, names, ()) | {
-            "mandant": scope.mandant_id,
-            "limit": _CANDIDATES_AT_MOST + 1,
-        }
-        found = connection.execute(_CANDIDATES.encode(), values).fetchall()
+        found = connection.execute(
+            CANDIDATES.encode(),
+            {
+                "keys": list(asked.keys),
+                "words": list(asked.words),
+                "mandant": scope.mandant_id,
+                "limit": _CANDIDATES_AT_MOST + 1,
+            },
+        ).fetchall()
     ids = [row[0] for row in found[:_CANDIDATES_AT_MOST]]
-    return names, ids, truncated or len(found) > len(ids)
-
-
-def _parameters(
-    asked: FieldTerms, names: tuple[str, ...], entities: tuple[str, ...]
-) -> dict[str, object]:
-    return {
-        "date_fields": list(_DATES),
-        "amount_fields": list(_AMOUNTS),
-        "number_fields": list(_NUMBERS),
-        "days": list(asked.days),
-        "month_days": list(asked.month_days),
-        "months": list(asked.months),
-        "amounts": list(asked.amounts),
-        "numbers": list(asked.numbers),
-        "names": list(names),
-        "entities": list(entities),
-        "most": SHOWN_AT_MOST,
-    }
+    return ids, len(found) > len(ids)
 
 
 _LINES = {
@@ -305,67 +243,20 @@ def field_line(answer: FieldAnswer, language: str) -> str:
     return _LINES[spoken].format(used=answer.used, of=answer.of) if answer.of else ""
 
 
-# --- who is meant ------------------------------------------------------------------------------
-
-_MARKED = re.compile(r"[^bfgmpqvwx0-9hjkrtdlnz]+")
-"""Letters that may stand with a mark, or as two: they match anything in the first choice."""
-
-
-def _names(connection: Connection, scope: Scope, asked: FieldTerms) -> tuple[tuple[str, ...], bool]:
-    """Names of parties that the question means, chosen widely first and then by `is_named`."""
-    longer = [word for word in asked.words if len(word) > 2]
-    if not longer:
-        return (), False
-    rows = connection.execute(
-        _NAMED.encode(),
-        {
-            "patterns": [f"%{_MARKED.sub('%', word)}%" for word in longer],
-            "mandant": scope.mandant_id,
-            "most": _NAMES_AT_MOST + 1,
-        },
-    ).fetchall()
-    names = [row[0] for row in rows[:_NAMES_AT_MOST]]
-    return tuple(name for name in names if is_named(name, asked.words)), len(rows) > len(names)
-
-
 def _entities(connection: Connection, asked: FieldTerms) -> tuple[str, ...]:
     """Own entities that the question names, or whose register or tax number it holds."""
     rows = connection.execute(
         "SELECT slug, ARRAY[legal_name] || aliases,"
         " array_remove(ARRAY[register_no] || vat_ids || ibans, NULL) FROM entities ORDER BY slug"
     ).fetchall()
-    numbers = set(asked.numbers)
+    keys = set(asked.keys)
     return tuple(
         slug
         for slug, names, ids in rows
-        if any(is_named(name, asked.words) for name in names)
-        or not numbers.isdisjoint(_compact(number) for number in ids)
+        if any(is_named(name_words(name), asked.words) for name in names)
+        or not keys.isdisjoint(_number_key(number) for number in ids)
     )
 
 
-_LEGAL_FORMS = frozenset(
-    {
-        *("ag", "bv", "co", "cie", "company", "eg", "ei", "eirl", "eurl", "ev", "gbr", "gmbh"),
-        *("inc", "kg", "kgaa", "llc", "ltd", "mbh", "ohg", "plc", "sa", "sarl", "sas", "sasu"),
-        *("sci", "scop", "se", "snc", "spa", "srl", "ug", "und", "et", "and"),
-    }
-)
-
-
-def is_named(name: str, words: Iterable[str]) -> bool:
-    """Whether a question with these collapsed words names this party.
-
-    Legal forms and single letters do not count. All other words of the name stand in the question,
-    or the question holds nothing but words of the name ("Wer ist Mustermann?").
-    """
-    of_name = {
-        word
-        for word in map(collapse, words_in(fold(name.replace(".", ""))))
-        if len(word) > 1 and word not in _LEGAL_FORMS
-    }
-    asked = {word for word in words if word not in _LEGAL_FORMS}
-    return bool(of_name) and bool(asked) and (of_name <= asked or asked <= of_name)
-
-
-def _compact(number: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", number.lower())
+def _number_key(number: str) -> str:
+    return "x" + re.sub(r"[^a-z0-9]", "", number.lower())

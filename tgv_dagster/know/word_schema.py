@@ -11,9 +11,9 @@ from importlib.metadata import version
 
 import tantivy
 
-from tgv_dagster.know.folding import STEM_LANGUAGES
 from tgv_dagster.know.identifiers import month_numbers
 from tgv_dagster.know.normalise import RULES_VERSION, index_texts
+from tgv_dagster.know.stems import STEM_LANGUAGES
 from tgv_dagster.know.word_model import IndexedAxis, WordRow
 from tgv_dagster.store.levels import STRICTEST_RANK
 

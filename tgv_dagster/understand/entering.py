@@ -39,6 +39,7 @@ from tgv_dagster.understand.extracting import (
     stored_extraction,
 )
 from tgv_dagster.understand.learned import cues_of
+from tgv_dagster.understand.naming import name_words
 from tgv_dagster.understand.restricting import restrict_as_asked
 from tgv_dagster.understand.titles import telling_title
 from tgv_dagster.understand.triaging import TRIAGE_VERSION, Decision, decide
@@ -325,10 +326,20 @@ def _write_mentions(connection: Connection, document_id: int, decision: Decision
     connection.execute("DELETE FROM contact_mentions WHERE document_id = %s", (document_id,))
     with connection.cursor() as cursor:
         cursor.executemany(
-            "INSERT INTO contact_mentions (document_id, role, name_raw, email, iban, vat_id,"
-            " country, source_kind) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+            "INSERT INTO contact_mentions (document_id, role, name_raw, name_words, email, iban,"
+            " vat_id, country, source_kind) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
             [
-                (document_id, m.role, m.name, m.email, m.iban, m.vat_id, m.country, m.source_kind)
+                (
+                    document_id,
+                    m.role,
+                    m.name,
+                    list(name_words(m.name)),
+                    m.email,
+                    m.iban,
+                    m.vat_id,
+                    m.country,
+                    m.source_kind,
+                )
                 for m in decision.triage.mentions
             ],
         )

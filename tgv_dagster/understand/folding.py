@@ -1,8 +1,9 @@
-"""Folding: one spelling for case, accents, ligatures and umlauts; words, stems, letter groups.
+"""Folding: one spelling for case, accents, ligatures and umlauts, and the words of a text.
 
-Both sides of the word search call these functions, so that a word that was indexed folded is asked
-for folded (known fault 134). What does not belong here: dates, amounts and identifiers
-(`identifiers`), and what an index holds of a text (`normalise`).
+Whoever compares words folds both sides by these functions, so that a word that was stored folded is
+asked for folded (known fault 134). What does not belong here: stems and letter groups
+(`know.stems`), dates, amounts and identifiers (`know.identifiers`), and folding that keeps
+positions (`words`).
 """
 
 import re
@@ -10,13 +11,6 @@ import unicodedata
 from functools import cache
 
 import regex
-import tantivy
-
-STEM_LANGUAGES: tuple[str, ...] = ("german", "french", "english", "italian", "russian")
-"""Stemmers every word runs through, whatever language a text is labelled with (ING-08, ING-22)."""
-
-GRAM = 4
-LONGEST_GRAMMED = 64
 
 # --- folding -----------------------------------------------------------------------------------
 
@@ -108,64 +102,6 @@ def words(folded: str) -> list[str]:
     return folded.encode().translate(_ASCII_BREAKS).decode().split()
 
 
-_DIGIT = re.compile(r"\d")
-
-# --- stems and letter groups -------------------------------------------------------------------
-
-
-@cache
-def _stemmers() -> tuple[tuple[str, tantivy.TextAnalyzer], ...]:
-    return tuple(
-        (
-            language,
-            tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw())
-            .filter(tantivy.Filter.stemmer(language))
-            .build(),
-        )
-        for language in STEM_LANGUAGES
-    )
-
-
-def stems(word: str) -> tuple[str, ...]:
-    """The different stems of a folded word over all stemmers; none for a word with digits.
-
-    The German stemmer reads the collapsed spelling, the others the folded one: "issue" and
-    "issues" would part ways without their "ue".
-    """
-    if _DIGIT.search(word):
-        return ()
-    found = dict.fromkeys(
-        analyser.analyze(collapse(word) if language == "german" else word)[0]
-        for language, analyser in _stemmers()
-    )
-    return tuple(found)
-
-
 def is_unspaced(word: str) -> bool:
     """Whether a word is written in a script without spaces, so that it may be a whole sentence."""
     return _UNSPACED.search(word) is not None
-
-
-def grams(word: str) -> tuple[str, ...]:
-    """Letter groups of a folded word: fours of the collapsed spelling, twos where a script writes
-    without spaces; none for a shorter word, a word with digits (`identifiers` reads those) and a
-    run too long to be one. They let "Vertrag" meet "Mietvertrag".
-    """
-    unspaced = is_unspaced(word)
-    if _DIGIT.search(word) or (len(word) > LONGEST_GRAMMED and not unspaced):
-        return ()
-    size = 2 if unspaced else GRAM
-    spelling = collapse(word)
-    return tuple(dict.fromkeys(spelling[i : i + size] for i in range(len(spelling) - size + 1)))
-
-
-def compound_ends(word: str) -> tuple[tuple[str, ...], ...]:
-    """Letter groups of the ends of a long folded word, the last half first: "Mietvertrag" may
-    stand in a text as "Vertrag" or as "Miete".
-    """
-    half = len(collapse(word)) // 2
-    if half < GRAM or is_unspaced(word):
-        return ()
-    spelling = collapse(word)
-    ends = (grams(spelling[-half - 1 :]), grams(spelling[: half - 1]))
-    return tuple(end for end in ends if end)
