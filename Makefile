@@ -25,7 +25,7 @@ ui: .venv/.run system    ## Dagster UI with daemon and sensors, on this machine 
 	@$(BIN)/tgv ui
 
 test: .venv/.test system system-test  ## the tests
-	@$(BIN)/pytest -n 3 -m "not soak and not ui"
+	@$(BIN)/pytest -n 3 --dist worksteal -m "not soak and not ui"
 
 test-ui: .venv/.test system   ## browser tests of the pages and the Dagster UI (needs npm for axe-core)
 	@scripts/system-packages.sh packages-ui.txt

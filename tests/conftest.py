@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import settings
 from shared_builders import (
     database_on,
     fresh_database,
@@ -19,6 +20,10 @@ from tgv_dagster.installation import Installation
 from tgv_dagster.settings import Settings
 from tgv_dagster.store import embedded, migrate
 from tgv_dagster.store.db import Database
+
+# How long an example takes says what else the machine does, not whether the code is right.
+settings.register_profile("untimed", settings.default, deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from knowledge_builders import SPACE, BagOfWordsEmbedder, Knowledge
 
@@ -399,6 +399,7 @@ def test_an_act_during_indexing_is_not_lost(knowledge: Knowledge, document: int)
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
+@example(["trash", "sued", "restore"])
 @given(st.lists(st.sampled_from((*ACTS, "internal", "gmbh", "sued")), max_size=7))
 def test_after_any_sequence_of_acts_one_version_is_findable(
     knowledge: Knowledge, acts: list[str]

@@ -22,6 +22,9 @@ from tgv_dagster.understand.evidence import Field
 
 _NAMES = tuple(pair for pair in VOCABULARY_PAIRS if pair.kind is PairKind.NAME)
 _VALUES = tuple(pair for pair in VOCABULARY_PAIRS if pair.kind is PairKind.VALUE)
+_ANY = re.compile(
+    rf"(?<!\w)(?:{'|'.join(re.escape(pair.other) for pair in VOCABULARY_PAIRS)})(?!\w)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ def wrong_words(root: Path, *, register: str = "doctypes.py") -> tuple[WrongWord
         if path.suffix not in (".py", ".sql") or path.name == register:
             continue
         text = path.read_text(encoding="utf-8")
+        if _ANY.search(text) is None:
+            continue
         pieces = _python(text) if path.suffix == ".py" else _lines(text)
         for line, piece, context in pieces:
             for pair in _wrong_in(piece, context):
@@ -56,6 +61,8 @@ def wrong_words(root: Path, *, register: str = "doctypes.py") -> tuple[WrongWord
 
 
 def _wrong_in(piece: str, context: str) -> Iterator[VocabularyPair]:
+    if _ANY.search(piece) is None:
+        return
     for pair in _NAMES:
         if _is_word(pair.other, piece):
             yield pair
@@ -78,10 +85,10 @@ def _lines(text: str) -> Iterator[tuple[int, str, str]]:
 
 def _python(text: str) -> Iterator[tuple[int, str, str]]:
     """Names and string constants of a module with the source line around each."""
-    tree = ast.parse(text)
+    nodes = list(ast.walk(ast.parse(text)))
     lines = text.splitlines()
-    prose = {id(node) for node in _docstrings(tree)}
-    for node in ast.walk(tree):
+    prose = {id(node) for node in _docstrings(nodes)}
+    for node in nodes:
         piece: str | None = None
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
             piece = node.value
@@ -96,9 +103,9 @@ def _python(text: str) -> Iterator[tuple[int, str, str]]:
             yield line, piece, lines[line - 1] + " " + piece
 
 
-def _docstrings(tree: ast.AST) -> Iterator[ast.Constant]:
+def _docstrings(nodes: Iterable[ast.AST]) -> Iterator[ast.Constant]:
     """String constants that stand alone as a statement: they document and are not read."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield node.value
 

@@ -471,8 +471,11 @@ def carry_along(connection: Connection, document_id: int) -> None:
         document,
     )
     connection.execute(
-        "DELETE FROM embedding_cache e USING documents d WHERE d.id = %s"
-        " AND e.document_id = d.id AND e.mandant_id <> d.mandant_id",
+        "WITH left_behind AS (DELETE FROM embedding_cache e USING documents d WHERE d.id = %s"
+        "   AND e.document_id = d.id AND e.mandant_id <> d.mandant_id"
+        "   RETURNING e.space_id, d.mandant_id, e.content_sha256, e.emb, e.document_id)"
+        " INSERT INTO embedding_cache (space_id, mandant_id, content_sha256, emb, document_id)"
+        " SELECT * FROM left_behind ON CONFLICT DO NOTHING",
         document,
     )
 

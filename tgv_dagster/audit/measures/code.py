@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -47,9 +47,10 @@ def mentions(sources: Iterable[str]) -> Mentions:
     names: set[str] = set()
     for source in sources:
         tree = ast.parse(source)
-        names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        for text in _texts(tree):
+        nodes = list(ast.walk(tree))
+        names |= {node.id for node in nodes if isinstance(node, ast.Name)}
+        names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        for text in _texts(nodes, dict(_constants(tree))):
             words = set(_WORD.findall(text))
             names |= set(re.findall(r"\w+", text)) if len(text) < 80 else set()
             if _WRITES.search(text):
@@ -109,15 +110,14 @@ def registered_value_has_reader(installation: Installation) -> Verdict:
     )
 
 
-def _texts(tree: ast.AST) -> Iterator[str]:
+def _texts(nodes: Sequence[ast.AST], constants: Mapping[str, str]) -> Iterator[str]:
     """Whole texts: the parts of an f-string belong together, with the constants named in it."""
-    constants = dict(_constants(tree))
     inside: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             inside |= {id(part) for part in node.values}
             yield " ".join(_part(part, constants) for part in node.values)
-    for node in ast.walk(tree):
+    for node in nodes:
         if (
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
