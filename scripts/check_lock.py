@@ -13,7 +13,7 @@ LOCKS = {
     "requirements-dev.lock": ("pyproject.toml", "--group", "dev"),
 }
 COMMAND = (
-    "uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-emit-index-url", "--no-header",
+    str(Path(sys.executable).with_name("uv")), "pip", "compile", "--quiet", "--generate-hashes", "--no-emit-index-url", "--no-header",
     "--no-strip-extras", "--python-version", "3.11",
 )  # fmt: skip
 
