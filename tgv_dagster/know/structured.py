@@ -122,16 +122,16 @@ _LOOK_UP = """
         SELECT v.document_id, CASE left(k.key, 1) WHEN 'n' THEN 'amount' WHEN 'x' THEN 'number'
             ELSE 'date' END AS asked, v.field, v.value
         FROM document_values v, LATERAL unnest(value_keys(v.field, v.value)) AS k (key)
-        WHERE v.document_id = ANY (%(candidates)s) AND v.active AND k.key = ANY (%(keys)s)
+        WHERE v.id = ANY (%(values)s) AND v.active AND k.key = ANY (%(keys)s)
           AND NOT EXISTS (
             SELECT 1 FROM document_values o
             WHERE o.document_id = v.document_id AND o.field = v.field AND o.active
               AND (o.origin = 'human') > (v.origin = 'human'))
         UNION SELECT document_id, 'party', role, name_raw FROM contact_mentions
-        WHERE document_id = ANY (%(candidates)s) AND {named}
+        WHERE id = ANY (%(mentions)s) AND {named}
         UNION SELECT document_id, 'party', role, number FROM contact_mentions,
             LATERAL unnest(ARRAY[iban, vat_id]) AS number
-        WHERE document_id = ANY (%(candidates)s) AND number_key(number) = ANY (%(keys)s)
+        WHERE id = ANY (%(mentions)s) AND number_key(number) = ANY (%(keys)s)
         UNION SELECT s.document_id, 'party', 'entity', e.legal_name
         FROM entities e JOIN seen s ON s.entity = e.slug WHERE e.slug = ANY (%(entities)s)),
     matching AS (
@@ -160,9 +160,9 @@ def answer_from_fields(
         return NOT_RUN
     if not asked:
         return FieldAnswer()
-    candidates, truncated = _candidates(database, scope, asked)
+    candidates = _candidates(database, scope, asked)
     entities = _entities(connection, asked)
-    if not candidates and not entities:
+    if not candidates.documents and not entities:
         return FieldAnswer()
     connection.execute(f"SET LOCAL statement_timeout = {STATEMENT_MS}".encode())
     narrow = narrowing(connection, scope)
@@ -172,7 +172,9 @@ def answer_from_fields(
         | {
             "keys": list(asked.keys),
             "words": list(asked.words),
-            "candidates": candidates,
+            "candidates": candidates.documents,
+            "values": candidates.values,
+            "mentions": candidates.mentions,
             "entities": list(entities),
             "most": SHOWN_AT_MOST,
         },
@@ -184,26 +186,38 @@ def answer_from_fields(
         ),
         used=len({row[1] for row in rows}),
         of=rows[0][0] if rows else 0,
-        state=WayState.TRUNCATED if truncated and rows else WayState.COMPLETE,
+        state=WayState.TRUNCATED if candidates.truncated and rows else WayState.COMPLETE,
     )
 
 
 CANDIDATES = f"""
-    SELECT DISTINCT document_id FROM (
-        SELECT document_id FROM document_values
-        WHERE active AND value_keys(field, value) && %(keys)s::text[]
-        UNION ALL SELECT document_id FROM contact_mentions
-        WHERE ARRAY[number_key(iban), number_key(vat_id)] && %(keys)s::text[]
-        UNION ALL SELECT document_id FROM contact_mentions WHERE {_NAMED}) found
-    JOIN documents d ON d.id = document_id
-    WHERE %(mandant)s::integer IS NULL OR d.mandant_id = %(mandant)s::integer
-    ORDER BY document_id DESC LIMIT %(limit)s
+    SELECT document_id, values, mentions FROM (
+        SELECT document_id, array_agg(value_id) AS values, array_agg(mention_id) AS mentions FROM (
+            SELECT document_id, id AS value_id, NULL::bigint AS mention_id FROM document_values
+            WHERE active AND value_keys(field, value) && %(keys)s::text[]
+            UNION ALL SELECT document_id, NULL, id FROM contact_mentions
+            WHERE ARRAY[number_key(iban), number_key(vat_id)] && %(keys)s::text[]
+            UNION ALL SELECT document_id, NULL, id FROM contact_mentions WHERE {_NAMED}) matching
+        GROUP BY document_id ORDER BY document_id DESC) found
+    WHERE %(mandant)s::integer IS NULL OR %(mandant)s::integer = (
+        SELECT d.mandant_id FROM documents d WHERE d.id = document_id)
+    LIMIT %(limit)s
 """
 """Each of the three reads its own index (revision 0013)."""
 
 
-def _candidates(database: Database, scope: Scope, asked: FieldTerms) -> tuple[list[int], bool]:
-    """Documents of the tenant that may answer, and whether there are more than were read.
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Ids of documents that may answer, with their values and mentions that match."""
+
+    documents: list[int]
+    values: list[int]
+    mentions: list[int]
+    truncated: bool
+
+
+def _candidates(database: Database, scope: Scope, asked: FieldTerms) -> _Candidates:
+    """The newest documents of the tenant that may answer.
 
     Read without the walls of the reader, because a wall before each comparison costs seconds in a
     large tenant; nothing of it is shown or counted before the walled look-up has seen it too.
@@ -219,8 +233,13 @@ def _candidates(database: Database, scope: Scope, asked: FieldTerms) -> tuple[li
                 "limit": _CANDIDATES_AT_MOST + 1,
             },
         ).fetchall()
-    ids = [row[0] for row in found[:_CANDIDATES_AT_MOST]]
-    return ids, len(found) > len(ids)
+    taken = found[:_CANDIDATES_AT_MOST]
+    return _Candidates(
+        documents=[document for document, _, _ in taken],
+        values=[value for _, values, _ in taken for value in values if value is not None],
+        mentions=[mention for _, _, ids in taken for mention in ids if mention is not None],
+        truncated=len(found) > len(taken),
+    )
 
 
 _LINES = {

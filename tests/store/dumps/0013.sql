@@ -294,8 +294,25 @@ BEGIN
     RETURN NULL;
 END $$;
 CREATE FUNCTION public.value_keys(field text, value text) RETURNS text[]
-    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    RETURN CASE WHEN (field = 'accounting_period'::text) THEN ARRAY[('m'::text || replace("left"(value, 7), '-'::text, ''::text))] WHEN ((("right"(field, 5) = '_date'::text) OR (field = ANY (ARRAY['notice_deadline'::text, 'date_received'::text]))) AND (value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}'::text)) THEN ARRAY[('d'::text || replace("left"(value, 10), '-'::text, ''::text)), ('m'::text || replace("left"(value, 7), '-'::text, ''::text)), ('a'::text || replace(substr(value, 6, 5), '-'::text, ''::text))] WHEN (("left"(field, 7) = 'amount_'::text) AND (value ~ '^-?[0-9]{1,15}([.][0-9]{1,6})?$'::text)) THEN ARRAY[('n'::text || trim_scale(abs((value)::numeric)))] WHEN ("right"(field, 7) = '_number'::text) THEN ARRAY[public.number_key(value)] ELSE NULL::text[] END;
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $_$
+BEGIN
+    IF field = 'accounting_period' THEN
+        RETURN ARRAY['m' || replace(left(value, 7), '-', '')];
+    ELSIF right(field, 5) = '_date' OR field IN ('notice_deadline', 'date_received') THEN
+        IF value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}' THEN
+            RETURN ARRAY['d' || replace(left(value, 10), '-', ''),
+                'm' || replace(left(value, 7), '-', ''), 'a' || replace(substr(value, 6, 5), '-', '')];
+        END IF;
+    ELSIF left(field, 7) = 'amount_' THEN
+        IF value ~ '^-?[0-9]{1,15}([.][0-9]{1,6})?$' THEN
+            RETURN ARRAY['n' || trim_scale(abs(value::numeric))];
+        END IF;
+    ELSIF right(field, 7) = '_number' THEN
+        RETURN ARRAY[public.number_key(value)];
+    END IF;
+    RETURN NULL;
+END $_$;
 CREATE FUNCTION public.walls_follow_document() RETURNS trigger
     LANGUAGE plpgsql
     AS $$

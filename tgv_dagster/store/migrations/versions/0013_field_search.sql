@@ -4,19 +4,27 @@ CREATE FUNCTION number_key(value text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN 'x' || left(regexp_replace(lower(value), '[^a-z0-9]', '', 'g'), 64);
 
+-- In PL/pgSQL: a strict function of several branches is not inlined, and the language of statements
+-- sets up an executor for each call of it.
 CREATE FUNCTION value_keys(field text, value text) RETURNS text[]
-    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    RETURN CASE
-        WHEN field = 'accounting_period' THEN
-            ARRAY['m' || replace(left(value, 7), '-', '')]
-        WHEN (right(field, 5) = '_date' OR field IN ('notice_deadline', 'date_received'))
-            AND value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}' THEN
-            ARRAY['d' || replace(left(value, 10), '-', ''), 'm' || replace(left(value, 7), '-', ''),
-                'a' || replace(substr(value, 6, 5), '-', '')]
-        WHEN left(field, 7) = 'amount_' AND value ~ '^-?[0-9]{1,15}([.][0-9]{1,6})?$' THEN
-            ARRAY['n' || trim_scale(abs(value::numeric))]
-        WHEN right(field, 7) = '_number' THEN ARRAY[number_key(value)]
-    END;
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+    IF field = 'accounting_period' THEN
+        RETURN ARRAY['m' || replace(left(value, 7), '-', '')];
+    ELSIF right(field, 5) = '_date' OR field IN ('notice_deadline', 'date_received') THEN
+        IF value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}' THEN
+            RETURN ARRAY['d' || replace(left(value, 10), '-', ''),
+                'm' || replace(left(value, 7), '-', ''), 'a' || replace(substr(value, 6, 5), '-', '')];
+        END IF;
+    ELSIF left(field, 7) = 'amount_' THEN
+        IF value ~ '^-?[0-9]{1,15}([.][0-9]{1,6})?$' THEN
+            RETURN ARRAY['n' || trim_scale(abs(value::numeric))];
+        END IF;
+    ELSIF right(field, 7) = '_number' THEN
+        RETURN ARRAY[public.number_key(value)];
+    END IF;
+    RETURN NULL;
+END $$;
 
 CREATE INDEX document_values_keys ON document_values USING gin (value_keys(field, value))
     WITH (fastupdate = off) WHERE active AND value_keys(field, value) IS NOT NULL;
