@@ -200,3 +200,9 @@ def picture(figure: Figure, says: str) -> dg.MarkdownMetadataValue:
     figure.savefig(buffer, format="png", dpi=110)
     encoded = base64.b64encode(buffer.getvalue()).decode()
     return dg.MarkdownMetadataValue(f"![{says}](data:image/png;base64,{encoded})")
+
+
+def drawing(svg: str, says: str) -> dg.MarkdownMetadataValue:
+    """An SVG inside Markdown."""
+    encoded = base64.b64encode(svg.encode()).decode()
+    return dg.MarkdownMetadataValue(f"![{says}](data:image/svg+xml;base64,{encoded})")

@@ -17,6 +17,7 @@ from tgv_dagster.audit.ledger import Entry
 from tgv_dagster.audit.measures.columns import page_of
 from tgv_dagster.audit.register import CHECKPOINTS, Checkpoint
 from tgv_dagster.audit.verdict import State
+from tgv_dagster.installation import Installation
 from tgv_dagster.settings import Settings
 
 
@@ -58,7 +59,8 @@ def _checks(asset: str, checkpoints: tuple[Checkpoint, ...], kind: str) -> dg.As
                 asset_key=key.asset_key,
                 check_name=key.name,
                 severity=_severity(entry),
-                metadata=_metadata(door.installation().settings, entry),
+                metadata=_metadata(door.installation().settings, entry)
+                | _pictures(door.installation(), entry),
             )
 
     return judge
@@ -129,6 +131,21 @@ def _metadata(settings: Settings, entry: Entry) -> dict[str, dg.MetadataValue]:
         )
         told["remedy"] = dg.TextMetadataValue(entry.checkpoint.remedy.en)
     return told
+
+
+def _pictures(installation: Installation, entry: Entry) -> dict[str, dg.MetadataValue]:
+    """What was found, drawn; a picture that cannot be drawn is none and stops nothing."""
+    draw = entry.checkpoint.pictures
+    if draw is None or entry.verdict.state is not State.RED:
+        return {}
+    try:
+        drawn = draw(installation)
+    except Exception as error:  # noqa: BLE001 - the verdict stands without its picture
+        return {"picture": dg.TextMetadataValue(f"not drawn: {fault_code(error)}")}
+    return {
+        f"picture_{number}": shown.drawing(svg, f"{entry.checkpoint.id} {number}")
+        for number, svg in enumerate(drawn, 1)
+    }
 
 
 def _evidence(settings: Settings, item: str) -> str:

@@ -32,6 +32,9 @@ The count of a checkpoint starts on the day it was first measured; `tgv status` 
 | red | check failed; blocks behind a gate | filled square, "red" | the same |
 | unmeasured | check skipped (grey), reason in `verdicts` | open triangle, "unmeasured" | the same |
 
+Intervals that share space are drawn beside their failed check: a bar per row, the shared space
+hatched.
+
 A station is red when one of its checkpoints is, green when all are, and unmeasured otherwise. What
 should be (SOLL) is kept by hand in `soll.md` of the home folder, else the one shipped, and stands
 on the page word for word; what is (IST) is read from this register at every request. Each night

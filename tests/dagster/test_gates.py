@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import dagster as dg
 from audit_builders import bypass_the_gate, document, remove_bytes
@@ -169,3 +171,23 @@ def test_a_step_goes_on_batch_after_batch_and_reports_the_sum(
     shown = ran.result.asset_materializations_for_node("documents")[0].metadata
     assert shown["taken"].value == 12
     assert shown["waiting"].value == 0
+
+
+def test_intervals_that_share_space_are_drawn_beside_their_failed_check(
+    installation: Installation, instance: dg.DagsterInstance
+) -> None:
+    with installation.database.owner() as owner:
+        owner.execute("ALTER TABLE fahrtenbuch DISABLE TRIGGER ALL")
+        owner.execute(
+            "INSERT INTO fahrtenbuch (id, entity, vehicle, trip_date, km_start, km_end, source)"
+            " VALUES (71, 'nord-gmbh', 'HH-T 1', '2026-01-05', 0, 151, 'log'),"
+            " (72, 'nord-gmbh', 'HH-T 1', '2026-01-05', 0, 302, 'log')"
+        )
+    ran = run(definitions(installation), "audit", instance)
+    assert ran.status("dispatched_documents", "intervals_consistent") is Shown.FAILED
+    shown = str(ran.evaluation("intervals_consistent").metadata["picture_1"].value)
+    svg = base64.b64decode(shown.partition("base64,")[2].rstrip(")")).decode()
+    assert {"71 (log)", "72 (log)"} <= {
+        node.text for node in ElementTree.fromstring(svg).iter() if node.text
+    }
+    assert "HH-T" not in svg

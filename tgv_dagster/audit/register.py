@@ -92,6 +92,7 @@ class Checkpoint:
     `stale_after` is its clock: an older measurement says nothing any more. `limit` is what the
     measurement cannot say, `remedy` what to do when it is red or unmeasured. A `gate` stops what
     stands behind its asset; `hold` sets single violating items aside before a gate is measured.
+    `pictures` draws what was found, as SVG without words of documents.
     """
 
     id: str
@@ -105,6 +106,7 @@ class Checkpoint:
     remedy: Text
     gate: bool = False
     hold: Callable[[Installation], object] | None = None
+    pictures: Callable[[Installation], tuple[str, ...]] | None = None
 
 
 DAILY = timedelta(hours=36)
@@ -138,6 +140,7 @@ def _checkpoint(
     stale_after: timedelta = DAILY,
     gate: bool = False,
     hold: Callable[[Installation], object] | None = None,
+    pictures: Callable[[Installation], tuple[str, ...]] | None = None,
     texts_of: str | None = None,
 ) -> Checkpoint:
     statement, limit, remedy = _TEXTS[texts_of or name]
@@ -153,6 +156,7 @@ def _checkpoint(
         remedy=remedy,
         gate=gate,
         hold=hold,
+        pictures=pictures,
     )
 
 
@@ -390,6 +394,7 @@ CHECKPOINTS: tuple[Checkpoint, ...] = (
         "dispatched_documents",
         "tgv_dagster.intervals.writing.write",
         intervals.intervals_consistent,
+        pictures=intervals.pictures,
     ),
     _checkpoint(
         "intervals_have_one_writer",

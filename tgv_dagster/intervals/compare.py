@@ -22,9 +22,10 @@ from tgv_dagster.intervals.model import (
 )
 
 MAX_FINDINGS = 1000
+_ONE_NUMBER = 2**62
 
 _SAME_KEY = pl.col("same_key")
-"""Whether the row before is one of the same key; compared once, because keys are long."""
+"""Whether the row before is one of the same key."""
 
 
 def compare(frame: pl.DataFrame, kind: IntervalKind, *, limit: int = MAX_FINDINGS) -> Report:
@@ -104,13 +105,32 @@ def _reached(occupying: pl.DataFrame) -> pl.DataFrame:
 
     As long as no neighbours touch, that is simply where the row before ends.
     """
-    ordered = occupying.sort("key", "start", "end").with_columns(
+    ordered = _ordered(occupying).with_columns(
         pl.col("end").shift().alias("since"),
-        (pl.col("key") == pl.col("key").shift()).fill_null(False).alias("same_key"),
+        (pl.col("code") == pl.col("code").shift()).fill_null(False).alias("same_key"),
     )
     if ordered.select((_SAME_KEY & (pl.col("start") < pl.col("since"))).any()).item():
-        ordered = ordered.with_columns(pl.col("end").cum_max().over("key").shift().alias("since"))
-    return ordered
+        ordered = ordered.with_columns(pl.col("end").cum_max().over("code").shift().alias("since"))
+    return ordered.drop("code")
+
+
+def _ordered(occupying: pl.DataFrame) -> pl.DataFrame:
+    """Rows by key, start and end, with the number of their key (`code`).
+
+    Numbers are sorted in a fraction of the time that long keys take, and key and start as one
+    number once more so; only where both do not fit into 62 bits they stay two.
+    """
+    keys = occupying.get_column("key").unique().sort()
+    code = pl.col("key").cast(pl.Enum(keys)).to_physical().cast(pl.Int64)
+    coded = occupying.with_columns(code.alias("code"))
+    first, last = occupying.select(
+        pl.col("start").min().alias("first"), pl.col("start").max().alias("last")
+    ).row(0)
+    span = 1 if first is None else last - first + 1
+    if len(keys) * span >= _ONE_NUMBER:
+        return coded.sort("code", "start", "end")
+    place = pl.col("code") * span + (pl.col("start") - pl.lit(first, pl.Int64))
+    return coded.with_columns(place.alias("place")).sort("place", "end").drop("place")
 
 
 def _shared(reached: pl.DataFrame) -> pl.DataFrame:

@@ -31,7 +31,7 @@ def picture(finding: Finding, frame: pl.DataFrame, kind: IntervalKind) -> str:
     title = f"{finding.kind}: {finding.count} rows, {amount(finding.ticks, kind)}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {_LEFT + _WIDTH + 20}'
-        f' {height}" font-family="sans-serif" font-size="12">',
+        f' {height}" font-family="sans-serif" font-size="12" style="background:#fff;color:#111">',
         f"<title>{escape(title)}</title>",
         '<defs><pattern id="shared" width="6" height="6" patternUnits="userSpaceOnUse"'
         ' patternTransform="rotate(45)"><path d="M0 0V6" stroke="#8a1c1c" stroke-width="2"/>'

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import polars as pl
 
 from tgv_dagster.audit.measures.asking import rows_in
@@ -10,6 +12,7 @@ from tgv_dagster.installation import Installation
 from tgv_dagster.intervals import frames
 from tgv_dagster.intervals.compare import compare
 from tgv_dagster.intervals.model import IntervalKind, Report
+from tgv_dagster.intervals.picture import picture
 from tgv_dagster.intervals.writing import IntervalTable, stored
 from tgv_dagster.store.db import Connection
 
@@ -50,6 +53,23 @@ def intervals_consistent(installation: Installation) -> Verdict:
         figures=figures,
         evidence=tuple(dict.fromkeys(named))[:MAX_EVIDENCE],
     )
+
+
+PICTURED = 5
+"""Findings of which a picture is drawn."""
+
+
+def pictures(installation: Installation) -> tuple[str, ...]:
+    """SVG timelines of the first findings that are errors, as they stand now; see `picture`."""
+    with installation.database.worker() as connection:
+        found = compared(connection)
+    drawn = (
+        picture(finding, frame, report.kind)
+        for frame, report in found
+        for finding in report.findings
+        if finding.kind.is_error
+    )
+    return tuple(islice(drawn, PICTURED))
 
 
 def _contracts(connection: Connection) -> pl.DataFrame:
