@@ -13,8 +13,9 @@ LOCKS = {
     "requirements-dev.lock": ("pyproject.toml", "--group", "dev"),
 }
 COMMAND = (
-    str(Path(sys.executable).with_name("uv")), "pip", "compile", "--quiet", "--generate-hashes", "--no-emit-index-url", "--no-header",
-    "--no-strip-extras", "--python-version", "3.11",
+    str(Path(sys.executable).with_name("uv")), "pip", "compile", "--quiet",
+    "--generate-hashes", "--no-emit-index-url", "--no-header", "--no-strip-extras",
+    "--python-version", "3.11",
 )  # fmt: skip
 
 
