@@ -227,3 +227,14 @@ def test_nothing_stated_gives_nothing() -> None:
         None,
     )
     assert verdict.candidates == ()
+
+
+def test_a_start_day_that_has_passed_is_no_rival_of_the_day_before_the_end() -> None:
+    facts = ContractFacts(start=date(2024, 1, 1), end=date(2027, 12, 31), notice=_months(3))
+    early = deadlines.compute(facts, date(2024, 3, 31))
+    assert [point.field for point in early.open_points] == [Field.NOTICE_DEADLINE]
+    later = deadlines.compute(facts, date(2024, 4, 1))
+    assert later.open_points == ()
+    assert later.notice_deadline is not None
+    assert later.notice_deadline.value == date(2027, 9, 30)
+    assert [str(c.rule) for c in later.candidates] == ["start_plus_period", "end_minus_period"]

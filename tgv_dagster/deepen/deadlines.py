@@ -5,7 +5,8 @@ today's date. `as_of` is given where the next of a series is wanted.
 
 Two rules give a notice deadline: `start_plus_period` and `end_minus_period` (DATE-14). Where the
 document states its end or renewal itself, both are known, and a person decides when they differ,
-unless the document says to which day the notice is given ("zum Ablauf", "before the end").
+unless the document says to which day the notice is given ("zum Ablauf", "before the end"), or the
+day counted from the start had passed on `as_of`: nobody can act on it any more, so it is no rival.
 An end that is only computed from the start is no second opinion: then the rule that counts back
 from it holds, because a notice has to reach the end of a term and not its beginning. Every
 candidate stays in the derivation.
@@ -92,7 +93,8 @@ def compute(facts: ContractFacts, as_of: date | None = None) -> DeadlineVerdict:
     values = {candidate.value for candidate in candidates}
     points: tuple[OpenPoint, ...] = ()
     end_is_stated = facts.end is not None or facts.next_renewal is not None
-    if len(values) > 1 and end_is_stated and not facts.notice_to_an_end:
+    open_choice = end_is_stated and not facts.notice_to_an_end
+    if len(values) > 1 and open_choice and not _start_day_has_passed(candidates, as_of):
         points = (
             OpenPoint(
                 OpenPointKind.CONFLICT,
@@ -103,6 +105,12 @@ def compute(facts: ContractFacts, as_of: date | None = None) -> DeadlineVerdict:
         )
     agreed = None if points or not candidates else candidates[-1]
     return DeadlineVerdict(agreed, end, renewal, candidates, points)
+
+
+def _start_day_has_passed(candidates: tuple[Derivation, ...], as_of: date | None) -> bool:
+    """Whether the day counted from the start cannot be kept any more."""
+    counted = [c.value for c in candidates if c.rule is DeadlineRule.START_PLUS_PERIOD]
+    return as_of is not None and any(value < as_of for value in counted)
 
 
 def start_plus_period(start: date, days: int) -> date:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from tgv_dagster.deepen.contract_periods import Anchor, FoundPeriod
 from tgv_dagster.deepen.deadlines import ContractFacts, Derivation
 from tgv_dagster.deepen.registry import BuildState, Entry, Registry, load
 from tgv_dagster.store.levels import Level
-from tgv_dagster.understand import dates, totals, words
+from tgv_dagster.understand import dates, identifiers, origin_country, totals, words
 from tgv_dagster.understand.amounts import Offsets
 from tgv_dagster.understand.contract_terms import (
     TermDate,
@@ -45,7 +45,8 @@ from tgv_dagster.understand.evidence import (
 class SpecialistInput:
     """A triaged document: its pages, what is stated so far, and which fields are asked already.
 
-    `as_of` is the day from which the next renewal is counted; `source` names the document in
+    `country` orders day and month; without it the text is asked for its signs. `as_of` is the day
+    from which the next renewal is counted; `source` names the document in
     derivations. `findings` are the effective values, human ones included.
     """
 
@@ -75,7 +76,8 @@ def specialise(item: SpecialistInput, registry: Registry | None = None) -> Speci
     entry = (registry or load()).entry(item.doc_type)
     if entry.state is not BuildState.BUILT:
         return SpecialistResult(entry.specialist, entry.state)
-    work = _Work(item, PageMap(item.pages), entry)
+    pages = PageMap(item.pages)
+    work = _Work(_with_country(item, pages.text), pages, entry)
     SPECIALISTS[entry.specialist](work)
     work.close()
     return SpecialistResult(
@@ -85,6 +87,13 @@ def specialise(item: SpecialistInput, registry: Registry | None = None) -> Speci
         tuple(work.points),
         tuple(work.derivations),
     )
+
+
+def _with_country(item: SpecialistInput, text: str) -> SpecialistInput:
+    """The item with the country its text shows; only English leaves the order of dates open."""
+    if item.country is not None or item.language not in (None, "en"):
+        return item
+    return replace(item, country=origin_country.find(text, identifiers.find(text, item.language)))
 
 
 @dataclass(slots=True)
@@ -256,7 +265,10 @@ def _service_from_period(work: _Work) -> None:
 def _contract(work: _Work) -> None:
     """Contract, lease, insurance: the START first (SPEC-11), then lengths and deadlines."""
     language, country = work.item.language, work.item.country
-    _state_term(work, Field.CONTRACT_START_DATE, contract_start(work.text, language, country))
+    start = contract_start(work.text, language, country)
+    _state_term(work, Field.CONTRACT_START_DATE, start)
+    if start.state is TermState.NONE:
+        _general_terms(work)
     _state_term(work, Field.CONTRACT_END_DATE, contract_end(work.text, language, country))
     notice = contract_periods.notice(work.text)
     _state_notice(work, notice.found)
@@ -264,6 +276,20 @@ def _contract(work: _Work) -> None:
     _state_renewal(work, renewal)
     _state_contract_type(work)
     _state_deadlines(work, notice, renewal)
+
+
+_TITLE_LINES = 6
+
+
+def _general_terms(work: _Work) -> None:
+    """General terms bind many contracts and begin with none of them: checked, no start."""
+    head = "\n".join(work.text.lstrip().split("\n")[:_TITLE_LINES])
+    hit = next(words.finder("contract", "general_terms").find(words.fold(head)), None)
+    if hit is not None:
+        work.state(
+            Field.CONTRACT_START_DATE, None, 0.8, None, "term.start.general_terms",
+            "general terms, no contract of their own",
+        )  # fmt: skip
 
 
 def _state_term(work: _Work, name: Field, term: TermDate) -> None:

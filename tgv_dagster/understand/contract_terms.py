@@ -226,6 +226,8 @@ def _by_cues(contract: _Contract, which: str) -> Iterator[_Scored]:
             continue
         if hit.key == "span" and not _opens_span(contract, index):
             continue
+        if which == "end" and hit.key == "weak" and not _ends_behind(contract, index):
+            continue
         score = _score(contract, hit, index, which)
         yield _Scored(index, score, f"term.{which}.{hit.key}", (hit.start, hit.end))
     if which == "end":
@@ -242,6 +244,12 @@ def _joined(contract: _Contract, hit: Hit, index: int) -> bool:
     if hit.key == "label" and "\n" in gap:
         return not gap.strip(" :\n\r\t.*|-")
     return True
+
+
+def _ends_behind(contract: _Contract, index: int) -> bool:
+    """Whether the clause goes on behind a date with a word of an end ("bis zum … befristet")."""
+    end = contract.mentions[index].span[1]
+    return _any("end_behind", contract.folded[end : end + _first_break(contract.text, end, 40)])
 
 
 def _opens_span(contract: _Contract, index: int) -> bool:
@@ -271,7 +279,7 @@ def _score(contract: _Contract, hit: Hit, index: int, which: str) -> float:
     section = contract.section_at(hit.start)
     if section is not None and section.about_term and hit.key in ("weak", "prose"):
         score += _TERM_SECTION
-    if hit.key == "weak" and which == "start" and _any("start_behind", behind):
+    if hit.key == "weak" and (which == "end" or _any("start_behind", behind)):
         score += _VERB
     if hit.key in ("prose", "weak"):
         tail = _CLAUSE_END.split(behind[:45], maxsplit=1)[0]

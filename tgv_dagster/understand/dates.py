@@ -15,7 +15,7 @@ from datetime import date
 from enum import StrEnum
 from functools import cache
 
-from tgv_dagster.understand import civil_dates, words
+from tgv_dagster.understand import civil_dates, references, words
 from tgv_dagster.understand.amounts import Offsets
 from tgv_dagster.understand.civil_dates import ReadDate
 from tgv_dagster.understand.evidence import Field
@@ -290,6 +290,8 @@ def _label_before(page: _Page, index: int) -> _Verdict | None:
     if hit.start < floor or not _connected(page, hit.end, read.span[0]):
         return None
     roles = [_role(hit)]
+    if roles == [DateRole.ISSUED] and references.is_earlier(page.folded, hit.start, hit.end):
+        return _Verdict((DateRole.REFERENCE,), 0.85, (hit.start, hit.end))
     before = page.folded[max(floor, hit.start - 16) : hit.start]
     if _HALF_NAMED.search(before):
         roles.insert(0, DateRole.ISSUED)
@@ -297,7 +299,10 @@ def _label_before(page: _Page, index: int) -> _Verdict | None:
         previous = page.labels[position - 1]
         if _JOINT.fullmatch(page.folded[previous.end : hit.start]):
             roles.insert(0, _role(previous))
-    if roles == [DateRole.DUE] and _discount_behind(page, read.span[1]):
+    sentence = _sentence_before(page, read.span[0])
+    if roles == [DateRole.DUE] and (
+        _DISCOUNT.search(sentence) or _discount_behind(page, read.span[1])
+    ):
         roles = [DateRole.DISCOUNT]
     weight = 0.98
     if hit.key == "issued_general":
@@ -350,7 +355,8 @@ def _noun_before(page: _Page, index: int) -> _Verdict | None:
         return _Verdict((DateRole.REFERENCE,), 0.8, (noun.start, noun.end))
     if noun.key != "issued":
         return _Verdict((DateRole(noun.key),), 0.9, (noun.start, noun.end))
-    if _pointer().search(page.folded[max(0, noun.start - 24) : noun.start]):
+    pointed = _pointer().search(page.folded[max(0, noun.start - 24) : noun.start])
+    if pointed or references.is_earlier(page.folded, noun.start, noun.end):
         return _Verdict((DateRole.REFERENCE,), 0.85, (noun.start, noun.end))
     return _Verdict((DateRole.ISSUED,), 0.95, (noun.start, noun.end))
 
@@ -371,14 +377,24 @@ def _payment_deadline(page: _Page, index: int) -> _Verdict | None:
         link = _deadline_link("on_day").search(lead)
         if link is None or not _collected_behind(page, read.span[1]):
             return None
-    begin = max(0, read.span[0] - _SENTENCE_REACH)
-    ends = [match.end() for match in _SENTENCE_END.finditer(page.text, begin, read.span[0])]
-    sentence = page.folded[ends[-1] if ends else begin : read.span[0]]
+    sentence = _sentence_before(page, read.span[0])
     if next(words.finder("date_labels", "paying").find(sentence), None) is None:
         return None
-    if next(_discount_words().find(sentence), None) or _discount_behind(page, read.span[1]):
+    if _DISCOUNT.search(sentence) or _discount_behind(page, read.span[1]):
         return _Verdict((DateRole.DISCOUNT,), 0.9, (read.span[0] - len(link.group()), read.span[0]))
     return _Verdict((DateRole.DUE,), 0.95, (read.span[0] - len(link.group()), read.span[0]))
+
+
+_DISCOUNT = re.compile(
+    r"(?<!ohne )(?<!sans )(?<!without )(?<!senza )(?<!no )(?:skonto|escompte|discount|sconto)"
+)
+
+
+def _sentence_before(page: _Page, position: int) -> str:
+    """The folded sentence in front of a place."""
+    begin = max(0, position - _SENTENCE_REACH)
+    ends = [match.end() for match in _SENTENCE_END.finditer(page.text, begin, position)]
+    return page.folded[ends[-1] if ends else begin : position]
 
 
 _CLAUSE = re.compile(r"[,;\n]|\.\s+(?=[A-ZÄÖÜÉ])")

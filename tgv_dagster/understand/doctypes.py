@@ -312,8 +312,9 @@ def _scores(
     for hit in words.finder("doctypes", "title").find(folded):
         doc_type = DocType(hit.key)
         start = _word_start(folded, hit.start)
-        value = _title_value(folded, start, hit.end, line_ends)
-        if text[start].islower() or _continues_prose(text, start):
+        value = _title_value(folded, start, hit.end, line_ends, numbered=doc_type in _NO_LABELS)
+        qualified = value == _TITLE_QUALIFIED and text[_line_start(text, start)].isupper()
+        if (text[start].islower() and not qualified) or _continues_prose(text, start):
             value = min(value, _TITLE_NEAR)
         if doc_type not in _NO_LABELS and _LABEL_MARK.match(folded, hit.end):
             value = min(value, _TITLE_NEAR)
@@ -357,6 +358,14 @@ _NO_LABELS = frozenset(
 _LABEL_MARK = re.compile(r"[ \t]*(?:nr\.?|no\.?|n°|kunde)?[^\n:]{0,14}:")
 
 
+def _line_start(text: str, position: int) -> int:
+    """The first letter of the line around a place."""
+    start = text.rfind("\n", 0, position) + 1
+    while start < position and not text[start].isalpha():
+        start += 1
+    return start
+
+
 def _word_start(folded: str, position: int) -> int:
     while position > 0 and folded[position - 1].isalpha():
         position -= 1
@@ -376,8 +385,13 @@ def _unspaced(text: str) -> str:
     return _SPACED.sub(close, text)
 
 
-def _title_value(folded: str, start: int, end: int, line_ends: list[int]) -> float:
-    """How much a title word counts by its place: own line, line start, near the top, far down."""
+def _title_value(
+    folded: str, start: int, end: int, line_ends: list[int], *, numbered: bool
+) -> float:
+    """How much a title word counts by its place: own line, line start, near the top, far down.
+
+    A code behind the word belongs to the title of a `numbered` kind; it makes others a reference.
+    """
     line_start = folded.rfind("\n", max(0, start - _LINE_LIMIT), start) + 1
     line_start = max(line_start, start - _LINE_LIMIT)
     line_end = folded.find("\n", end, end + _LINE_LIMIT)
@@ -386,10 +400,13 @@ def _title_value(folded: str, start: int, end: int, line_ends: list[int]) -> flo
     number = _line_number(line_ends, start)
     before = folded[line_start:start].strip(" #*:>-|")
     rest_of_line = folded[end:line_end]
-    rest = re.sub(r"[\d\W_]+|(?<!\w)(?:nr|no|vom|du|of|del|n|den)(?!\w)", "", rest_of_line)
+    numberless = _WITH_DIGIT.sub("", rest_of_line) if numbered else rest_of_line
+    rest = re.sub(r"[\d\W_]+|(?<!\w)(?:nr|no|vom|du|of|del|n|den)(?!\w)", "", numberless)
     if _SUBTITLE.match(folded, end):
         rest = ""
     at_start = not before or before.isdigit()
+    if _ABOUT.match(rest_of_line) and number < _FIRST_LINES:
+        rest = ""
     if not rest and not at_start and _qualifies(before) and len(line) < _SHORT_LINE:
         return _TITLE_QUALIFIED if number < _TOP_LINES else _TITLE_NEAR
     if _WITH_DIGIT.sub("", rest_of_line).strip() and rest and folded[start:end] in _alone():
@@ -403,6 +420,8 @@ def _title_value(folded: str, start: int, end: int, line_ends: list[int]) -> flo
 
 _WITH_DIGIT = re.compile(r"\S*\d\S*")
 """A number behind a title word ("Avoir R710686") leaves the word alone on its line."""
+_ABOUT = re.compile(r" (?:for|on|regarding|concerning|uber|ueber|pour|relatif|per|su) [^.;]{3,40}$")
+_FIRST_LINES = 6
 _FULL_LINE = 60
 
 

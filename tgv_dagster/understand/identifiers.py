@@ -28,7 +28,7 @@ from stdnum.fr import siren as fr_siren
 from stdnum.fr import siret as fr_siret
 from stdnum.gb import vat as gb_vat
 
-from tgv_dagster.understand import civil_dates, words
+from tgv_dagster.understand import civil_dates, references, words
 from tgv_dagster.understand.amounts import Offsets
 
 
@@ -362,7 +362,8 @@ def _phones(text: str, folded: str, language: str | None) -> Iterator[Identifier
 # --- document numbers -----------------------------------------------------------------------------
 
 _NUMBER = re.compile(
-    r"(?:[ \t:#.°*]|\((?:[0-9]{3})\)|n[r°o]\.?(?![a-z])|nummer|numero|number|lautet|is){0,6}"
+    r"(?:[ \t]{1,60}+|[:#.°*]|\((?:[0-9]{3})\)|n[r°o]\.?(?![a-z])|nummer|numero|number"
+    r"|lautet|is){0,6}"
     r"(?P<value>[0-9A-Za-z][0-9A-Za-z._/\-]{0,39})"
 )
 _NUMBER_LATER = re.compile(
@@ -386,14 +387,14 @@ def _labels_by_line(folded: str) -> Iterator[words.Hit]:
 
 def _document_numbers(text: str, folded: str) -> Iterator[Identifier]:
     for hit in _labels_by_line(folded):
-        if hit.key == "another_document" or _points_elsewhere(folded, hit.start):
+        if hit.key == "another_document" or _points_elsewhere(folded, hit.start, hit.end):
             continue
         match = _NUMBER.match(folded, hit.end) or _NUMBER_BELOW.match(folded, hit.end)
         if match is None or not any(c.isdigit() for c in match["value"]):
             match = _number_in_column(text, hit.start, hit.end)
         yield from _document_number(text, hit.key, match, labelled=True)
     for hit in words.finder("numbers", "nouns").find(folded):
-        if _points_elsewhere(folded, hit.start):
+        if _points_elsewhere(folded, hit.start, hit.end):
             continue
         contract = hit.key == IdentifierKind.CONTRACT_NO
         later = _NUMBER_LATER.match(folded, hit.end) if contract else None
@@ -401,7 +402,51 @@ def _document_numbers(text: str, folded: str) -> Iterator[Identifier]:
             yield from _document_number(text, hit.key, later, labelled=True)
         else:
             match = _NUMBER.match(folded, hit.end)
+            if match is None or not any(c.isdigit() for c in match["value"]):
+                match = _behind_qualified_title(folded, hit)
             yield from _document_number(text, hit.key, match, labelled=False)
+    for match in _BARE_NUMBER.finditer(folded):
+        if _under_title(folded, match.start("value")):
+            yield from _document_number(
+                text, IdentifierKind.INVOICE_NO, match, labelled=False, marked=True
+            )
+
+
+_QUALIFIED = re.compile(
+    r"(?:[ \t](?:d'|de |di )?(?!fur|fuer|pour|per|for|zu|vom|von|dal|del|dated)[^\W\d_]{3,14}){1,2}"
+    r"[ \t]{1,9}+(?P<value>[0-9A-Za-z][0-9A-Za-z._/\-]{3,39})[ \t]*(?=\n|$)"
+)
+
+
+def _behind_qualified_title(folded: str, noun: words.Hit) -> re.Match[str] | None:
+    """ "Facture d'hôtel BD/9055": the code that ends a title line which opens with the noun."""
+    line_start = folded.rfind("\n", 0, noun.start) + 1
+    if noun.key != IdentifierKind.INVOICE_NO or folded[line_start : noun.start].strip():
+        return None
+    return _QUALIFIED.match(folded, noun.end)
+
+
+_BARE_NUMBER = re.compile(
+    r"(?:^|\n|  )[ \t]{0,80}+(?:n°|nr\.?|no\.|№|#|numero|nummer|number)[ \t]?:?"
+    r"(?:[ \t]{1,60}+|[ \t]{0,9}\n)"
+    r"(?P<value>[0-9A-Za-z][0-9A-Za-z._/\-]{2,39})[ \t]*(?=\n|  |$)"
+)
+_TITLE_REACH = 500
+
+
+def _under_title(folded: str, position: int) -> bool:
+    """Whether the last booking noun above a bare number stands alone on its line, as a title."""
+    begin = max(0, position - _TITLE_REACH)
+    above = [
+        hit for hit in words.finder("numbers", "nouns").find(folded[begin:position])
+        if hit.key == IdentifierKind.INVOICE_NO
+    ]  # fmt: skip
+    if not above:
+        return False
+    start, end = begin + above[-1].start, begin + above[-1].end
+    line_start = folded.rfind("\n", 0, start) + 1
+    line_end = folded.find("\n", end)
+    return folded[line_start:line_end].strip() == folded[start:end]
 
 
 _CELL = re.compile(r"[^\s|]+(?: [^\s|]+)*")
@@ -434,9 +479,10 @@ _POINTS_ELSEWHERE = re.compile(
 )
 
 
-def _points_elsewhere(folded: str, position: int) -> bool:
-    """Whether the words in front make the document another one: "zu Rechnung 17"."""
-    return _POINTS_ELSEWHERE.search(folded[max(0, position - 24) : position]) is not None
+def _points_elsewhere(folded: str, start: int, end: int) -> bool:
+    """Whether the words around make the document another one: "zu Rechnung 17"."""
+    pointed = _POINTS_ELSEWHERE.search(folded[max(0, start - 24) : start]) is not None
+    return pointed or references.is_earlier(folded, start, end)
 
 
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
@@ -459,7 +505,12 @@ _AMOUNT_LIKE = re.compile(r"[0-9]+[.,][0-9]{2}")
 
 
 def _document_number(
-    text: str, key: str, match: re.Match[str] | None, *, labelled: bool
+    text: str,
+    key: str,
+    match: re.Match[str] | None,
+    *,
+    labelled: bool,
+    marked: bool = False,
 ) -> Iterator[Identifier]:
     if match is None:
         return
@@ -471,9 +522,9 @@ def _document_number(
     value = text[start:end].replace(" ", "")
     if not any(character.isdigit() for character in value):
         return
-    if not labelled and (len(value) < _SHORTEST_UNLABELLED or value.isdigit()):
-        marked = re.search(r"n[r°o]|#|№|nummer", words.fold(text[match.start() : start]))
-        if marked is None and not _is_title_number(text, match.start(), start, end):
+    if not (labelled or marked) and (len(value) < _SHORTEST_UNLABELLED or value.isdigit()):
+        sign = re.search(r"n[r°o]|#|№|nummer", words.fold(text[match.start() : start]))
+        if sign is None and not _is_title_number(text, match.start(), start, end):
             return
     amount = text[end : end + 1] == "," and text[end + 1 : end + 2].isdigit()
     if amount or _AMOUNT_LIKE.fullmatch(value) or civil_dates.parse_all(value, None, None):

@@ -14,19 +14,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
-from tgv_dagster.understand import words
+from tgv_dagster.understand import address_columns, words
+from tgv_dagster.understand.address_columns import CONTACT, POSTCODE, AddressColumn, Cell, PartyRole
 from tgv_dagster.understand.amounts import Offsets
 from tgv_dagster.understand.identifiers import Identifier, IdentifierKind
 from tgv_dagster.understand.vocabulary import IDENTIFYING, EntityMatch, MatchKind
-
-
-class PartyRole(StrEnum):
-    """Sides of a document."""
-
-    SUPPLIER = "supplier"
-    BILL_TO = "bill_to"
-    SHIP_TO = "ship_to"
-    MENTIONED = "mentioned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +67,8 @@ class CompanyName:
 # --- layout --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """A stretch of a line between column gaps, cut where it is too long to be one."""
-
-    start: int
-    end: int
-    line: int
-    first: bool
-
-
 _CELL = re.compile(r"[^\s](?:[^\n\t\f]*?)(?=[ \u00a0]{2,}|\t|\n|\f|$)", re.MULTILINE)
-_POSTCODE = re.compile(
-    r"(?:^|[,·•|] ?|(?<=\s))(?:[A-Z]{1,2}[ -]{1,3})?[0-9]{4,6} [A-ZÄÖÜÉÈА-Я][\w.' -]{2,}"
-    r"|[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}(?!\w)|[A-Z]{2} [0-9]{5}(?![0-9])"
-)
 _SENDER_LINE = re.compile(r"[·•|]| - | – ")
-_CONTACT = re.compile(
-    r"@|www\.|(?:tel|fon|fax)\b|\+[0-9]{2}|iban|bic|\bhr[ab]\b|rcs|siret|ust-?id", re.IGNORECASE
-)
 
 
 _PLAIN_BLANKS = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009\u2007", " "))
@@ -114,8 +89,10 @@ class Layout:
         self.folded = words.fold(text)
         self.line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
         self.cells = self._cells()
+        self.last_line = self.cells[-1].line if self.cells else 0
         self._cell_starts = [cell.start for cell in self.cells]
         self._labels = self._side_labels()
+        self.address_columns = address_columns.find(self.text, self.cells, self._opening_label)
         self._contacts: dict[int, bool] = {}
         self._marks = {
             line
@@ -136,7 +113,7 @@ class Layout:
         end = self.line_starts[line + 1] if line + 1 < len(self.line_starts) else len(self.text)
         return self.text[start : min(end, start + _LINE_LIMIT)].rstrip("\n\r")
 
-    def cell_at(self, position: int) -> _Cell | None:
+    def cell_at(self, position: int) -> Cell | None:
         """The cell around a place."""
         index = bisect_right(self._cell_starts, position) - 1
         return self.cells[index] if index >= 0 else None
@@ -148,7 +125,7 @@ class Layout:
     def _is_marked_line(self, line: int) -> bool:
         known = self._contacts.get(line)
         if known is None:
-            contact = _CONTACT.search(self.line_text(line)) is not None
+            contact = CONTACT.search(self.line_text(line)) is not None
             known = self._contacts[line] = contact or line in self._marks
         return known
 
@@ -178,6 +155,9 @@ class Layout:
 
     def foreign_bill_to(self, matches: Iterable[EntityMatch]) -> str | None:
         """The name under a bill-to label where no own entity stands within four lines."""
+        matches = tuple(matches)
+        if self.address_columns:
+            return self._foreign_in_column(matches)
         known = {self.line_of(match.span[0]) for match in matches}
         for line, labels in sorted(self._labels.items()):
             if len(labels) != 1 or labels[0][0] is not PartyRole.BILL_TO:
@@ -193,13 +173,42 @@ class Layout:
                     return name
         return None
 
-    def _cells(self) -> list[_Cell]:
-        cells: list[_Cell] = []
+    def _foreign_in_column(self, matches: tuple[EntityMatch, ...]) -> str | None:
+        """The name in the receiver's column where no own entity stands in it."""
+        for column in self.address_columns:
+            own = any(column.holds(match.span[0]) for match in matches)
+            if column.role is not PartyRole.BILL_TO or own:
+                continue
+            below = self._opening_label(column.cells[0]) is not None
+            span = address_columns.name_span(column, self.text, below_label=below)
+            return None if span is None else self.text[slice(*span)]
+        return None
+
+    def address_column(self, position: int) -> AddressColumn | None:
+        """The column of a head of addresses around a place, where its side is known."""
+        column = address_columns.column_at(self.address_columns, position)
+        return column if column is not None and column.role is not None else None
+
+    def _is_column_head(self, cell: Cell, start: int, end: int) -> bool:
+        """Whether a label fills its cell in a line of several such cells."""
+        line = self.line_text(cell.line)
+        fills = not self.text[cell.start : start].strip() and not self.text[end : cell.end].strip()
+        return fills and bool(re.search(r"\S(?: {2,}|\t+)\S", line))
+
+    def _opening_label(self, cell: Cell) -> PartyRole | None:
+        """The side that a label at the start of a cell names."""
+        within = [label for label in self._labels.get(cell.line, ()) if cell.start < label[1]]
+        inside = [label for label in within if label[1] <= cell.end]
+        return inside[0][0] if inside else None
+
+    def _cells(self) -> list[Cell]:
+        cells: list[Cell] = []
         for match in _CELL.finditer(self.text):
             line = self.line_of(match.start())
             first = not cells or cells[-1].line != line
             end = min(match.end(), match.start() + _LINE_LIMIT)
-            cells.append(_Cell(match.start(), end, line, first))
+            column = match.start() - self.line_starts[line]
+            cells.append(Cell(match.start(), end, line, first, column))
         return cells
 
     def _side_labels(self) -> dict[int, list[tuple[PartyRole, int]]]:
@@ -220,7 +229,8 @@ class Layout:
             named = behind.strip().startswith(":") and front.rstrip()[-1:] in (",", ";", "|", "/")
             length = hit.end - hit.start
             long_enough = length >= 7 and " " in self.folded[hit.start : hit.end]
-            if length < _SHORT_LABEL and not behind.strip().startswith(":"):
+            whole = cell is not None and self._is_column_head(cell, hit.start, hit.end)
+            if length < _SHORT_LABEL and not behind.strip().startswith(":") and not whole:
                 continue
             if named or (opens and (closes or long_enough)):
                 found.setdefault(line, []).append((sides[hit.key], hit.end))
@@ -242,7 +252,7 @@ _PRESENCE = {
 _EMBEDDED_PRESENCE = 0.35
 _SHORT_ALIAS_PRESENCE = 0.6
 _LABEL, _BLOCK, _SENDER, _FOOTER, _MARKED, _CUSTOMER = 3.0, 1.5, 2.0, 0.8, 1.2, 3.0
-_NAMED = 2.6
+_NAMED, _FACING = 2.6, 2.2
 
 
 def entity_evidence(layout: Layout, matches: tuple[EntityMatch, ...]) -> tuple[EntityEvidence, ...]:
@@ -290,6 +300,10 @@ def _presence(match: EntityMatch) -> float:
 
 def _sides(layout: Layout, match: EntityMatch) -> Iterator[tuple[PartyRole, float]]:
     start = match.span[0]
+    column = layout.address_column(start)
+    if column is not None and column.role is not None:
+        yield column.role, _LABEL if column.labelled else _FACING
+        return
     line = layout.line_of(start)
     label = layout.side_label(start, of_name=match.kind not in IDENTIFYING)
     if label is not None:
@@ -301,7 +315,7 @@ def _sides(layout: Layout, match: EntityMatch) -> Iterator[tuple[PartyRole, floa
     if match.kind is MatchKind.EMAIL_DOMAIN:
         yield PartyRole.SUPPLIER, 0.4
         return
-    if _SENDER_LINE.search(text) and _POSTCODE.search(_cell_text(layout, start)):
+    if _SENDER_LINE.search(text) and POSTCODE.search(_cell_text(layout, start)):
         yield PartyRole.SUPPLIER, _SENDER
         return
     if match.kind is MatchKind.ADDRESS or label is not None:
@@ -394,15 +408,15 @@ def _block(layout: Layout, position: int) -> _Block:
     Contacts in a neighbouring column leave it open at the top and make it a footer at the bottom.
     """
     cell = layout.cell_at(position)
-    if cell is None or _POSTCODE.search(layout.text[cell.start : cell.end]):
+    if cell is None or POSTCODE.search(layout.text[cell.start : cell.end]):
         return _Block.NONE
     below = _column_below(layout, cell)
-    depth = next((i for i, part in enumerate(below) if _POSTCODE.match(part)), None)
-    if depth is None or any(_CONTACT.search(part) for part in below[:depth]):
+    depth = next((i for i, part in enumerate(below) if POSTCODE.match(part)), None)
+    if depth is None or any(CONTACT.search(part) for part in below[:depth]):
         return _Block.NONE
     if any(_legal_form().search(part) for part in below[:depth]):
         return _Block.NONE
-    if any(_CONTACT.search(part) for part in below[depth + 1 : depth + 3]):
+    if any(CONTACT.search(part) for part in below[depth + 1 : depth + 3]):
         return _Block.SENDER
     if cell.line <= _TOP_LINE and _address_follows(layout, cell.line + depth + 2):
         return _Block.SENDER
@@ -418,13 +432,27 @@ _NEXT_ADDRESS = 12
 def _address_follows(layout: Layout, line: int) -> bool:
     """Whether a second address stands below: then the one on top of the paper is the sender's."""
     last = min(line + _NEXT_ADDRESS, len(layout.line_starts))
-    return any(_POSTCODE.match(layout.line_text(n).strip()) for n in range(line, last))
+    return any(
+        POSTCODE.match(layout.line_text(n).strip()) and not _is_foot(layout, n)
+        for n in range(line, last)
+    )
+
+
+def _is_foot(layout: Layout, line: int) -> bool:
+    """Whether a line belongs to the sender's data at the bottom of the paper."""
+    return line >= layout.last_line - _FOOTER_LINES and layout.is_marked(line, 2)
+
+
+_BANK = re.compile(
+    r"bank|sparkasse|banque|banca|banco|credit agricole|credit mutuel|caisse d'epargne|bnp"
+    r"|postfinance"
+)
 
 
 _BLOCK_DEPTH = 7
 
 
-def _column_below(layout: Layout, cell: _Cell) -> list[str]:
+def _column_below(layout: Layout, cell: Cell) -> list[str]:
     """The cells under a cell, down to an empty line."""
     column = cell.start - layout.line_starts[cell.line]
     parts: list[str] = []
@@ -452,7 +480,7 @@ _BETWEEN = re.compile(
     r"(?<!\w)(?:[Zz]wischen|[Bb]etween|[Ee]ntre|[Tt]ra|[Ff]ra)[:\s]{1,3}(?:der |dem |la |le |the )?"
     r"([A-ZÄÖÜÉ][^\n,(–:;]{3,60}?)(?=,| \(|\n| –)"
 )
-_NAME_LIMIT = 7
+_NAME_LIMIT, _SHORTEST_NAME = 7, 3
 _NAME_REACH = 120
 
 
@@ -481,9 +509,9 @@ def company_names(
     if sender_domain:
         domains.add(sender_domain)
     for name, span, base in _names(layout):
-        if _touches(own_starts, own_ends, span):
-            continue
         key = _name_key(name)
+        if _touches(own_starts, own_ends, span) or len(key) < _SHORTEST_NAME:
+            continue
         counts[key] = counts.get(key, 0) + 1
         weight = base + _supplier_weight(layout, span) + _domain_weight(name, domains)
         known = weights.get(key)
@@ -521,6 +549,8 @@ def _names(layout: Layout) -> Iterator[tuple[str, Offsets, float]]:
         cell = layout.cell_at(hit.start)
         if cell is None or layout.text[cell.start : hit.start].strip() or cell.line > 14:
             continue
+        if _REGISTER_COURT.search(layout.folded, hit.start, cell.end):
+            continue
         end = _office_end(layout, hit.end, cell.end)
         if end - hit.start <= 60:
             yield layout.text[hit.start : end].strip(" ,."), (hit.start, end), 1.0
@@ -542,7 +572,7 @@ def _extend_left(layout: Layout, start: int, end: int) -> Offsets | None:
     ]
     begin: int | None = None
     for position, token in reversed(tokens[-_NAME_LIMIT:]):
-        plain = token.strip(",")
+        plain = token.strip(",*_#")
         capital = plain[:1].isupper() or plain[:1].isdigit() or "." in plain[1:-1] or "-" in plain
         if capital and (begin is None or not _is_label_word(plain)):
             begin = position
@@ -559,6 +589,7 @@ def _extend_left(layout: Layout, start: int, end: int) -> Offsets | None:
     return None
 
 
+_REGISTER_COURT = re.compile(r"\bh\.?r\.?[ab]\b|handelsregister")
 _LEADING_MARKS = re.compile(r"[^\w\s„“\"«(]+")
 _ARTICLE = re.compile(r"[Ll]a|[Ll]e|[Ll]'|[Tt]he|[Dd]ie|[Ss]ociété|[Ll]a société")
 _FORM_FIRST = frozenset({"SCI", "SARL", "SAS", "SASU", "SNC", "EURL", "SELARL", "SCP"})
@@ -614,7 +645,7 @@ def _letterhead(layout: Layout) -> Iterator[tuple[str, Offsets, float]]:
     """A name without legal form in the sender line or on the first line."""
     for cell in layout.cells[:14]:
         text = layout.text[cell.start : cell.end]
-        if _SENDER_LINE.search(text) and _POSTCODE.search(text):
+        if _SENDER_LINE.search(text) and POSTCODE.search(text):
             name = _SENDER_LINE.split(text)[0].strip()
             if _NAME_LINE.fullmatch(name) or _DOMAIN_NAME.fullmatch(name):
                 yield name, (cell.start, cell.start + len(name)), 0.6
@@ -627,22 +658,31 @@ def _letterhead(layout: Layout) -> Iterator[tuple[str, Offsets, float]]:
             yield name, (first.start, first.end), 0.2
 
 
+_NOT_SUPPLIER, _FOOT, _TOP_LINES = -4.0, 2.0, 8
+
+
 def _supplier_weight(layout: Layout, span: Offsets) -> float:
+    column = layout.address_column(span[0])
+    if column is not None:
+        if column.role is not PartyRole.SUPPLIER:
+            return _NOT_SUPPLIER
+        return 3.0 if column.labelled else _FACING
     line = layout.line_of(span[0])
     label = layout.side_label(span[0])
     if label is PartyRole.SUPPLIER:
         return 3.0
     named = _named_side(layout, span[1])
     if PartyRole.BILL_TO in (label, named) or label is PartyRole.SHIP_TO:
-        return -4.0
+        return _NOT_SUPPLIER
     weight = 3.0 if named is PartyRole.SUPPLIER else 0.0
-    if _SENDER_LINE.search(layout.line_text(line)) and _POSTCODE.search(
-        _cell_text(layout, span[0])
-    ):
+    if _SENDER_LINE.search(layout.line_text(line)) and POSTCODE.search(_cell_text(layout, span[0])):
         weight += 2.0
     block = _block(layout, span[0])
     if block is _Block.RECIPIENT:
         weight -= 1.5
+    elif line > _TOP_LINES and _is_foot(layout, line):
+        bank = _BANK.search(layout.folded, *span) is not None
+        weight += _NOT_SUPPLIER if bank else _FOOT
     elif block is not _Block.UNCLEAR and layout.is_marked(line, 2):
         weight += 1.2
     if line <= 2:

@@ -26,6 +26,7 @@ from tgv_dagster.understand import (
     identifiers,
     language,
     learned,
+    origin_country,
     parties,
     rules,
     totals,
@@ -264,7 +265,7 @@ class _Reading:
             pages=pages,
             routing=routing,
             language=spoken,
-            country=_country(text, found),
+            country=origin_country.find(text, found),
             identifiers=found,
             totals=read_totals,
             layout=layout,
@@ -328,29 +329,6 @@ def _with_entity_of_project(known: Vocabulary, intent: Intent) -> Intent:
         return intent
     owners = {p.entity_slug for p in known.projects if p.project_code in intent.projects}
     return Intent(tuple(sorted(owners)), intent.projects)
-
-
-_UNITED_STATES = re.compile(
-    r"(?<!\w)(?:united states|usa|u\.s\.a\.|[a-z]{2},? [0-9]{5}(?:-[0-9]{4})?)(?!\w)"
-)
-_KINGDOM = re.compile(
-    r"(?<!\w)(?:united kingdom|england|scotland|wales|[a-z]{1,2}[0-9][0-9a-z]? [0-9][a-z]{2})(?!\w)"
-)
-
-
-def _country(text: str, found: tuple[Identifier, ...]) -> str | None:
-    """The sender's country where numbers or addresses say it; it orders day and month."""
-    countries = {
-        i.value[:2] for i in found if i.kind in (IdentifierKind.VAT_ID, IdentifierKind.IBAN)
-    }
-    if len(countries) == 1:
-        return countries.pop()
-    if countries:
-        return None
-    folded = text[:20_000].casefold()
-    if _UNITED_STATES.search(folded):
-        return "US"
-    return "GB" if _KINGDOM.search(folded) else None
 
 
 # --- statements ----------------------------------------------------------------------------------

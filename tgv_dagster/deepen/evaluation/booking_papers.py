@@ -1,7 +1,7 @@
 """Invoices, credit notes and receipts in layout families, generated from a seed.
 
 Each family is one function of a drawn `Sale` and a table of words. The families of the test part
-stand in `unseen_papers`: nothing was changed after their figures were seen.
+stand in `unseen_papers` and `unseen_trades`: nothing was changed after their figures were seen.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from tgv_dagster.deepen.evaluation.papers import (
     in_words,
 )
 from tgv_dagster.deepen.evaluation.sales import LANGUAGES, TRAPS, Family, Sale, draw
-from tgv_dagster.deepen.evaluation.unseen_papers import BOOKINGS
+from tgv_dagster.deepen.evaluation.sender_papers import SENDERS
+from tgv_dagster.deepen.evaluation.shop_papers import SHOPS
+from tgv_dagster.deepen.evaluation.unseen_papers import BOOKINGS, SEEN_BOOKINGS
+from tgv_dagster.deepen.evaluation.unseen_trades import TRADES
 from tgv_dagster.understand.evidence import Field
 
 # --- tuning families -----------------------------------------------------------------------------
@@ -276,8 +279,11 @@ FAMILIES: Mapping[Part, Mapping[str, Family]] = MappingProxyType(
             "narrative": _narrative,
             "credit": _credit,
             "till": _till,
+            **SENDERS,
+            **SHOPS,
+            **SEEN_BOOKINGS,
         },
-        Part.TEST: BOOKINGS,
+        Part.TEST: {**BOOKINGS, **TRADES},
     }
 )
 

@@ -20,7 +20,9 @@ from tgv_dagster.deepen.evaluation.deals import (
 )
 from tgv_dagster.deepen.evaluation.papers import LabelledPaper, Part, in_figures, in_words
 from tgv_dagster.deepen.evaluation.sales import LANGUAGES
-from tgv_dagster.deepen.evaluation.unseen_papers import CONTRACTS
+from tgv_dagster.deepen.evaluation.shop_papers import SUMMARIES
+from tgv_dagster.deepen.evaluation.unseen_papers import CONTRACTS, SEEN_CONTRACTS
+from tgv_dagster.deepen.evaluation.unseen_trades import FRAMES
 from tgv_dagster.understand.evidence import Field
 
 
@@ -267,8 +269,10 @@ FAMILIES: Mapping[Part, Mapping[str, Family]] = MappingProxyType(
             "paragraphs": _paragraphs,
             "schedule": _schedule,
             "lease": _lease,
+            **SUMMARIES,
+            **SEEN_CONTRACTS,
         },
-        Part.TEST: CONTRACTS,
+        Part.TEST: {**CONTRACTS, **FRAMES},
     }
 )
 

@@ -158,13 +158,14 @@ def _hand_receipt(sale: Sale) -> tuple[str, Truth]:
 
 BOOKINGS: Mapping[str, Family] = MappingProxyType(
     {
-        "two_columns": _two_columns,
         "one_line_facts": _one_line_facts,
         "tax_table": _tax_table,
         "correction": _correction,
         "hand_receipt": _hand_receipt,
     }
 )
+SEEN_BOOKINGS: Mapping[str, Family] = MappingProxyType({"two_columns": _two_columns})
+"""Looked at: part of tuning."""
 
 # --- contracts -----------------------------------------------------------------------------------
 
@@ -237,6 +238,6 @@ def _confirmation(deal: Deal) -> tuple[str, Truth]:
     return "\n".join(lines), deal.truth("contract", auto_renewal="-")
 
 
-CONTRACTS: Mapping[str, ContractFamily] = MappingProxyType(
-    {"form": _form, "confirmation": _confirmation}
-)
+CONTRACTS: Mapping[str, ContractFamily] = MappingProxyType({"confirmation": _confirmation})
+SEEN_CONTRACTS: Mapping[str, ContractFamily] = MappingProxyType({"form": _form})
+"""Looked at: part of tuning."""
