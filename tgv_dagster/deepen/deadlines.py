@@ -30,6 +30,7 @@ class DeadlineRule(StrEnum):
     END_MINUS_PERIOD = "end_minus_period"
     TERM_END = "term_end"
     NEXT_RENEWAL = "next_renewal"
+    STATUTE = "statute"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from types import MappingProxyType
 
-from tgv_dagster.deepen import contract_periods, deadlines
+from tgv_dagster.deepen import contract_periods, deadlines, statutes
 from tgv_dagster.deepen.contract_periods import Anchor, FoundPeriod
 from tgv_dagster.deepen.deadlines import ContractFacts, Derivation
 from tgv_dagster.deepen.registry import BuildState, Entry, Registry, load
@@ -388,7 +388,37 @@ def _state_deadlines(
     _state_derived(work, Field.NEXT_RENEWAL_DATE, verdict.next_renewal)
     for point in verdict.open_points:
         work.ask(point.kind, point.field, point.reason, point.choices)
+    _apply_statute(work, facts)
     _state_derived(work, Field.NOTICE_DEADLINE, verdict.notice_deadline)
+
+
+def _apply_statute(work: _Work, facts: ContractFacts) -> None:
+    """The law where the contract leaves its notice to it or steps over its bounds.
+
+    A rule that nobody signed off is proposed with its source and never stated.
+    """
+    applied = statutes.apply(
+        work.text, work.item.doc_type, work.value(Field.CONTRACT_TYPE), facts, work.item.as_of
+    )
+    if applied is None:
+        return
+    if applied.broken is not None:
+        work.ask(OpenPointKind.CONFLICT, Field.NOTICE_DEADLINE, applied.broken)
+        return
+    derivation = applied.derivation
+    if derivation is None:
+        return
+    if applied.signed_off:
+        _state_derived(work, Field.NOTICE_DEADLINE, derivation)
+        return
+    work.derivations.append(derivation)
+    reason = f"{derivation}; the rule is not signed off"
+    work.ask(
+        OpenPointKind.LOW_CONFIDENCE,
+        Field.NOTICE_DEADLINE,
+        reason,
+        (derivation.value.isoformat(),),
+    )
 
 
 def _is_open_ended(work: _Work) -> bool:
