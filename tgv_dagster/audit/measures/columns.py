@@ -131,7 +131,8 @@ def _validated(batch: Batch, suite: Suite) -> ExpectationSuiteValidationResult:
     return batch.validate(
         ExpectationSuite(name=suite.name, expectations=expected),
         result_format={
-            "result_format": "COMPLETE",
+            "result_format": "SUMMARY",  # the complete one reads every failing row into memory
+            "partial_unexpected_count": MAX_EVIDENCE,
             "unexpected_index_column_names": [suite.row],
         },
     )
@@ -158,7 +159,7 @@ def _text(value: object) -> str | None:
 
 def _failing(result: ExpectationSuiteValidationResult, suite: Suite) -> Iterator[int | str]:
     for one in result.results:
-        for row in one.result.get("unexpected_index_list") or ():
+        for row in one.result.get("partial_unexpected_index_list") or ():
             yield row[suite.row]
 
 
