@@ -8,7 +8,7 @@ what is new (`importing`). The entity never comes from the table (FIN-07).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -204,10 +204,10 @@ def _amount(row: TableRow) -> Decimal:
     raise _Unreadable("its sign column says neither in nor out")
 
 
-def holds_sign_marks(cells: Sequence[str]) -> bool:
-    """Whether every filled cell of a column is a mark of debit or credit: S, H, Soll, Haben …"""
-    filled = [cell.strip().lower() for cell in cells if cell.strip()]
-    return bool(filled) and all(cell in _MARKS for cell in filled)
+def are_sign_marks(cells: Iterable[str]) -> bool:
+    """Whether every filled cell is a mark of debit or credit, S, H, Soll, Haben …, and one is."""
+    filled = {cell.strip().lower() for cell in cells} - {""}
+    return bool(filled) and filled <= _MARKS
 
 
 def _apart(rows: Sequence[TableRow]) -> tuple[list[TableRow], list[tuple[bool, TableRow]]]:

@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 
+import polars as pl
+
 from tgv_dagster.bank.frame import BankFile
-from tgv_dagster.bank.tabular import TableRow, account_named, holds_sign_marks, table_file
+from tgv_dagster.bank.tabular import TableRow, account_named, are_sign_marks, table_file
 from tgv_dagster.tables.lexicon import normal_label
 from tgv_dagster.tables.mapping import TableMapping
 from tgv_dagster.tables.model import RawTable, SetAside
@@ -26,6 +28,7 @@ _PENDING = ("vorgemerkt", "vormerkung", "pending", "nicht gebucht", "en attente"
 _UNBOOKED = ("reverted", "declined", "storniert vor buchung")
 _TEXTS = ("counterparty_name", "counterparty_iban", "account", "bank_reference", "currency", "sign")
 _AMOUNTS = ("amount", "debit", "credit", "balance")
+_HEAD = 64
 _DAYS = ("booking_date", "value_date")
 
 
@@ -68,13 +71,19 @@ def bank_file(
     )
 
 
+def holds_sign_marks(cells: pl.Series) -> bool:
+    """Whether a column marks debit and credit; only distinct cells are looked at."""
+    head = [cell for cell in cells.head(_HEAD) if cell.strip()]
+    return (not head or are_sign_marks(head)) and are_sign_marks(cells.unique())
+
+
 def _unused_marks(table: RawTable, mapping: TableMapping) -> str | None:
     """A column of nothing but marks of debit and credit that nobody mapped: signs would be lost."""
     if "sign" in mapping.fields or "debit" in mapping.fields:
         return None
     unused = [label for label in table.labels if label not in mapping.fields.values()]
     for label in unused:
-        if holds_sign_marks(table.column(label).to_list()):
+        if holds_sign_marks(table.column(label)):
             return f"column {label!r} marks debit and credit and is not used"
     return None
 

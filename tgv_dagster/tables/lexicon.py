@@ -66,6 +66,13 @@ def _all_words() -> frozenset[str]:
     return frozenset(words | known.text_labels)
 
 
+@cache
+def _day_words() -> frozenset[str]:
+    fields = lexicon().fields.values()
+    days = ("date", "end_date", "booking_date", "value_date")
+    return frozenset(word for names in fields for day in days for word in names.get(day, ()))
+
+
 def known_labels(labels: tuple[str, ...]) -> int:
     """How many of the labels the lexicon knows."""
     words = _all_words()
@@ -75,6 +82,12 @@ def known_labels(labels: tuple[str, ...]) -> int:
 def holds_text(label: str) -> bool:
     """Whether digits under this label are names, not quantities (account, postcode, number)."""
     words = lexicon().text_labels
+    return normal_label(label) in words or bare_label(label) in words
+
+
+def holds_days(label: str) -> bool:
+    """Whether the label names a day, so that eight digits under it may be one."""
+    words = _day_words()
     return normal_label(label) in words or bare_label(label) in words
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tgv_dagster.bank.tabular import holds_sign_marks
 from tgv_dagster.tables import shipped
+from tgv_dagster.tables.bank_rows import holds_sign_marks
 from tgv_dagster.tables.lexicon import bare_label, lexicon, normal_label
 from tgv_dagster.tables.mapping import TableMapping
 from tgv_dagster.tables.model import Question, RawTable
@@ -122,7 +122,7 @@ def _marks(table: RawTable, fields: Mapping[str, str]) -> dict[str, str]:
     if "sign" in fields or "amount" not in fields:
         return {}
     free = [label for label in table.labels if label not in fields.values()]
-    found = [label for label in free if holds_sign_marks(table.column(label).to_list())]
+    found = [label for label in free if holds_sign_marks(table.column(label))]
     return {"sign": found[0]} if len(found) == 1 else {}
 
 

@@ -23,7 +23,7 @@ from tgv_dagster.tables.proposal import Proposal, propose, questions_of
 from tgv_dagster.tables.reading.columns import Column, examine_table
 from tgv_dagster.tables.reading.delimited import Settled
 from tgv_dagster.tables.reading.files import read_tables
-from tgv_dagster.tables.rows import misfits, probe
+from tgv_dagster.tables.rows import column_of, misfits, probe
 from tgv_dagster.tables.signature import Compared, Match, Signature, compare, signature_of
 
 _MOST_MISFITS = 0.2
@@ -42,7 +42,8 @@ class Schema:
 @dataclass(frozen=True, slots=True)
 class Recognised:
     """One table understood as far as it goes. Without `questions` and with an exact match nothing
-    is asked; otherwise `proposal` is what the card shows."""
+    is asked; otherwise `proposal` is what the card shows. `columns` are all of a new table, and
+    those that a confirmed schema uses."""
 
     table: RawTable
     columns: tuple[Column, ...]
@@ -91,12 +92,12 @@ def recognise_file(
 def recognise(table: RawTable, schemas: Sequence[Schema] = (), *, hint: str = "") -> Recognised:
     """One table against the confirmed schemas of its tenant, newest first."""
     signature = signature_of(table)
-    columns = examine_table(table)
     judged = [(compare(schema.signature, signature), schema) for schema in schemas]
     for wanted in (Match.EXACT, Match.NEAR):
         for compared, schema in judged:
             if compared.match is wanted:
-                return _remembered(table, columns, signature, compared, schema)
+                return _remembered(table, signature, compared, schema)
+    columns = examine_table(table)
     proposal = propose(table, columns, hint=hint)
     return Recognised(table, columns, signature, Match.NEW, Compared(Match.NEW), None, proposal)
 
@@ -114,12 +115,12 @@ def _with_settled(data: bytes, schemas: Sequence[Schema], hint: str) -> Recognis
 
 def _remembered(
     table: RawTable,
-    columns: tuple[Column, ...],
     signature: Signature,
     compared: Compared,
     schema: Schema,
 ) -> Recognised:
     mapping = _spelled(schema.mapping, table, compared)
+    columns = tuple(column_of(table, mapping, label) for label in mapping.fields.values())
     match = compared.match
     questions = questions_of(table, columns, mapping)
     if match is Match.EXACT:

@@ -18,7 +18,7 @@ from tgv_dagster.tables.model import AsideRow, RawTable, SetAside
 from tgv_dagster.tables.reading import dates
 from tgv_dagster.tables.reading.columns import Column, ColumnKind, examine_column, typed
 from tgv_dagster.tables.reading.numbers import Decimal
-from tgv_dagster.tables.reading.tidying import aside_row
+from tgv_dagster.tables.reading.tidying import aside_row, every_row, head_of
 from tgv_dagster.tables.targets import RULES, Target
 
 AS_TEXT = "text"
@@ -26,6 +26,7 @@ AS_TEXT = "text"
 
 _DAY_SECONDS = 86_400
 _TOLERANCE_SECONDS = 60
+_WEIGHED_ROWS = 20_000
 _NONE = pl.lit(None, pl.String)
 
 
@@ -65,8 +66,12 @@ def readings_of(table: RawTable, mapping: TableMapping) -> dict[str, str]:
 
 
 def misfits(table: RawTable, mapping: TableMapping) -> float:
-    """Share of filled cells that do not fit their stored reading, in the worst column."""
+    """Share of filled cells that do not fit their stored reading, in the worst column.
+
+    Of a large table every n-th row is looked at; the import weighs each row itself.
+    """
     worst = 0.0
+    table = every_row(table, 1 + table.height // _WEIGHED_ROWS)
     for label in mapping.readings:
         used = label in table.labels and label in mapping.fields.values()
         if not used or mapping.readings[label] == AS_TEXT:
@@ -88,8 +93,9 @@ def project_values(table: RawTable, mapping: TableMapping) -> tuple[ProjectValue
 def probe(table: RawTable, mapping: TableMapping, *, rows: int = 5) -> tuple[dict[str, str], ...]:
     """The first rows as values per field, for the eyes of a person (TAB-11)."""
     shown = {}
+    first = head_of(table, rows)
     for name, label in mapping.fields.items():
-        values = typed(table, column_of(table, mapping, label)).head(rows).to_list()
+        values = typed(first, column_of(table, mapping, label)).to_list()
         shown[name] = ["" if value is None else str(value) for value in values]
     return tuple(
         dict(zip(shown, cells, strict=True)) for cells in zip(*shown.values(), strict=True)

@@ -17,7 +17,7 @@ from tgv_dagster.store.scope import Scope
 from tgv_dagster.tables.importing import Import
 from tgv_dagster.tables.mapping import TableMapping
 from tgv_dagster.tables.model import RawTable
-from tgv_dagster.tables.reading.columns import Column, ColumnKind, frame_of
+from tgv_dagster.tables.reading.columns import Column, ColumnKind, each_column, frame_of
 from tgv_dagster.tables.rows import column_of
 from tgv_dagster.tables.stored import to_parquet
 
@@ -68,7 +68,9 @@ def drop(connection: Connection, import_id: int, *, by: str) -> None:
 
 def typed_table(table: RawTable, mapping: TableMapping) -> pl.DataFrame:
     """Every column as its cells say; undecided ones as text."""
-    columns = [_decided(column_of(table, mapping, label)) for label in table.labels]
+    columns = each_column(
+        lambda label: _decided(column_of(table, mapping, label)), table.labels, table.height
+    )
     return frame_of(table, tuple(columns))
 
 

@@ -6,18 +6,25 @@ question with samples, none leaves the column a text. Digits that are names stay
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 import polars as pl
 
-from tgv_dagster.tables.lexicon import holds_text
+from tgv_dagster.tables.lexicon import holds_days, holds_text
 from tgv_dagster.tables.model import Choice, Native, Question, QuestionKind, RawTable
 from tgv_dagster.tables.reading import dates, numbers
 
 MOST_TYPED_COLUMNS = 2000
 _CURRENCIES = frozenset({"€", "EUR", "Euro", "$", "USD", "£", "GBP", "CHF", "Fr."})
 _SAMPLES = 2
+_MANY_ROWS = 50_000
+_A = TypeVar("_A")
+_B = TypeVar("_B")
 
 
 class ColumnKind(StrEnum):
@@ -54,7 +61,9 @@ def examine_table(table: RawTable) -> tuple[Column, ...]:
     if len(table.labels) > MOST_TYPED_COLUMNS:
         notice = f"more than {MOST_TYPED_COLUMNS} columns are not typed"
         return tuple(Column(label, ColumnKind.TEXT, notice=notice) for label in table.labels)
-    return tuple(examine_column(table, label) for label in table.labels)
+    return tuple(
+        each_column(lambda label: examine_column(table, label), table.labels, table.height)
+    )
 
 
 def examine_column(table: RawTable, label: str) -> Column:
@@ -94,8 +103,7 @@ def by_text(label: str, cells: pl.Series) -> Column:
         return Column(label, ColumnKind.TEXT)
     if holds_text(label):
         return Column(label, ColumnKind.TEXT)
-    times = dates.examine(full)
-    fitting = [key for key, count in times.fits.items() if count == times.full]
+    fitting = dates.fitting_forms(full, compact=holds_days(label))
     if fitting:
         return _time_column(label, full, fitting)
     return _number_column(label, full)
@@ -114,16 +122,23 @@ def typed(table: RawTable, column: Column) -> pl.Series:
 
 def frame_of(table: RawTable, columns: tuple[Column, ...]) -> pl.DataFrame:
     """All columns typed, named by their labels."""
-    return pl.DataFrame([typed(table, column) for column in columns])
+    return pl.DataFrame(each_column(lambda column: typed(table, column), columns, table.height))
+
+
+def each_column(act: Callable[[_A], _B], of: Sequence[_A], rows: int) -> list[_B]:
+    """One result per column in their order; large tables side by side, as Polars frees the lock."""
+    if rows < _MANY_ROWS:
+        return [act(one) for one in of]
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return list(threads.map(act, of))
 
 
 def _shows_digits(full: pl.Series) -> bool:
-    """Whether every cell can be a value at all; most text columns end here."""
-    head = full.head(64)
-    return bool(head.str.contains(r"\d").all()) and bool(full.str.contains(r"\d").all())
+    """Whether the first cells can be values at all; most text columns end here."""
+    return bool(full.head(64).str.contains("[0-9]").all())
 
 
-def _time_column(label: str, full: pl.Series, fitting: list[str]) -> Column:
+def _time_column(label: str, full: pl.Series, fitting: Sequence[str]) -> Column:
     best = dates.form(fitting[0])
     kind = ColumnKind(best.kind)
     if len(fitting) > 1:
@@ -135,7 +150,9 @@ def _time_column(label: str, full: pl.Series, fitting: list[str]) -> Column:
     return Column(label, kind, best.key, question=_date_question(asked, label, full, fitting))
 
 
-def _date_question(kind: QuestionKind, label: str, full: pl.Series, fitting: list[str]) -> Question:
+def _date_question(
+    kind: QuestionKind, label: str, full: pl.Series, fitting: Sequence[str]
+) -> Question:
     samples = full.unique(maintain_order=True).head(_SAMPLES).to_list()
     choices = tuple(
         Choice(key, tuple((cell, dates.shown(cell, key)) for cell in samples)) for key in fitting
@@ -145,7 +162,7 @@ def _date_question(kind: QuestionKind, label: str, full: pl.Series, fitting: lis
 
 def _number_column(label: str, full: pl.Series) -> Column:
     found = numbers.examine(full)
-    whole = [d for d, count in found.fits.items() if count == found.full]
+    whole = found.readings
     if not whole or found.text_like:
         return Column(label, ColumnKind.TEXT)
     if len(set(found.units) & _CURRENCIES) > 1 or len(found.units) > 1:

@@ -108,19 +108,8 @@ _MONTHS = {
     )
     for name in names.split()
 }
+_HEAD = 64
 _NAMED_PARTS = re.compile(r"\s*(\d{1,2})(?:er|\.)?[ -]([^\W\d_]+)\.?[ -](\d{4})\s*")
-
-
-@dataclass(frozen=True, slots=True)
-class TimeColumn:
-    """How the cells of a column read as dates or times.
-
-    `fits`: number of cells each form fits, of `full` non-empty ones; forms that fit none are left
-    out. `same`: pairs are not needed, forms that give equal values everywhere share one entry.
-    """
-
-    full: int
-    fits: dict[str, int]
 
 
 def form(key: str) -> Form:
@@ -128,23 +117,24 @@ def form(key: str) -> Form:
     return _BY_KEY[key]
 
 
-def examine(cells: pl.Series, *, compact: bool = False) -> TimeColumn:
-    """Try every form on the non-empty cells of a column (a String series without blanks)."""
-    full = len(cells)
-    head = cells.head(64)
+def fitting_forms(cells: pl.Series, *, compact: bool = False) -> tuple[str, ...]:
+    """Keys of the forms that fit every cell of a column (a String series without blanks).
+
+    Forms that give the same values everywhere share one entry, the first.
+    """
+    head = cells.head(_HEAD)
     tried = [f for f in (*FORMS, *((COMPACT,) if compact else ())) if _fits(head, f)]
-    fits: dict[str, int] = {}
-    known: list[pl.Series] = []
+    found: dict[str, pl.Series] = {}
     for one in tried:
+        if one.kind is TimeKind.DURATION and "H:M" in found:
+            continue
         read = values(cells, one)
-        count = full - read.null_count()
-        if not count or any(read.dtype == k.dtype and read.equals(k) for k in known):
+        if read.null_count() or any(
+            read.dtype == k.dtype and read.equals(k) for k in found.values()
+        ):
             continue
-        if one.kind is TimeKind.DURATION and fits.get("H:M") == count:
-            continue
-        known.append(read)
-        fits[one.key] = count
-    return TimeColumn(full, fits)
+        found[one.key] = read
+    return tuple(found)
 
 
 def values(cells: pl.Series, form: Form) -> pl.Series:
@@ -176,7 +166,7 @@ def shown(cell: str, key: str) -> str:
 
 
 def _fits(head: pl.Series, form: Form) -> bool:
-    return bool(head.str.contains(form.pattern).any())
+    return bool(head.str.contains(form.pattern).all())
 
 
 def _by_value(text: pl.Series, form: Form) -> pl.Series:

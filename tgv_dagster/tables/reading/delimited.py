@@ -107,7 +107,7 @@ def _is_changed(data: bytes) -> bool:
 
 
 def _decoded(data: bytes, settled: Settled) -> tuple[str, str, list[Question]]:
-    if not data.strip():
+    if not data or data.isspace():
         raise TableUnreadable("the file is empty")
     if settled.encoding:
         text, encoding, doubtful = data.decode(settled.encoding, "replace"), settled.encoding, False
@@ -252,13 +252,13 @@ def _by_polars(
     breaks = np.flatnonzero(np.diff(records) != 1)
     firsts = records[np.append([0], breaks + 1)]
     lasts = records[np.append(breaks, len(records) - 1)]
-    runs = [
-        data[structure.starts[a] : _behind(data, structure, b)]
-        for a, b in zip(firsts, lasts, strict=True)
-    ]
+    # One run to the end of the file needs no copy of it.
+    to_end = len(firsts) == 1 and int(lasts[0]) == len(structure.starts) - 1
+    content = data if to_end else _runs(data, structure, firsts, lasts)
     try:
         frame = pl.read_csv(
-            runs[0] if len(runs) == 1 else b"".join(runs),
+            content,
+            skip_lines=int(structure.first_lines[firsts[0]]) - 1 if to_end else 0,
             has_header=False,
             schema=schema,
             separator=dialect.delimiter,
@@ -273,6 +273,13 @@ def _by_polars(
     if frame.height != len(records) or any(frame.null_count().row(0)):
         return None
     return frame
+
+
+def _runs(data: bytes, structure: Structure, firsts: np.ndarray, lasts: np.ndarray) -> bytes:
+    return b"".join(
+        data[structure.starts[a] : _behind(data, structure, b)]
+        for a, b in zip(firsts, lasts, strict=True)
+    )
 
 
 def _behind(data: bytes, structure: Structure, record: int) -> int:

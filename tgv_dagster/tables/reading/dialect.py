@@ -75,7 +75,7 @@ def find_dialect(text: str, *, delimiter: str | None = None) -> Found:
         return Found(replace(_single_column(sample), delimiter=delimiter or ";"))
     best = max(trials, key=_rank)
     rivals = tuple(t.dialect for t in trials if t is not best and _rivals(best, t))
-    return Found(best.dialect, rivals)
+    return Found(_quoted_later(best.dialect, text, len(sample)), rivals)
 
 
 def strict_reader(lines: Iterable[str], dialect: Dialect) -> Reader:
@@ -96,6 +96,15 @@ def _sample(text: str) -> str:
         return text
     cut = text[:SAMPLE_CHARACTERS]
     return cut[: cut.rfind("\n") + 1] or cut
+
+
+def _quoted_later(dialect: Dialect, text: str, sampled: int) -> Dialect:
+    """Writers that quote only where they must may begin behind the sample."""
+    if dialect.quote or dialect.escape or '"' in text[:sampled]:
+        return dialect
+    if '"' in text[sampled:] and _encloses(text[sampled:], '"', dialect.delimiter):
+        return replace(dialect, quote='"')
+    return dialect
 
 
 def _candidates(sample: str, delimiters: tuple[str, ...]) -> list[Dialect]:

@@ -27,7 +27,7 @@ def read_tables(
     data: bytes, settled: Settled | None = None, headers: dict[str, int] | None = None
 ) -> FileTables:
     """Read every table of a file. Raises TableUnreadable with the reason."""
-    if not data.strip():
+    if not data or data.isspace():
         raise TableUnreadable("the file is empty")
     if is_workbook(data):
         return read_workbook(data, headers)

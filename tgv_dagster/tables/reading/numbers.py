@@ -34,6 +34,7 @@ _PLAIN = {
 }
 """Cells without grouping, marks or units: most columns have nothing else."""
 
+_HEAD = 64
 _SIGNS = {Decimal.COMMA: (",", r"\."), Decimal.POINT: (r"\.", ",")}
 
 
@@ -41,15 +42,14 @@ _SIGNS = {Decimal.COMMA: (",", r"\."), Decimal.POINT: (r"\.", ",")}
 class NumberColumn:
     """How the cells of a column read as numbers.
 
-    `fits`: cells that fit each reading, of `full` non-empty ones. `differ` is a cell whose value
-    depends on the reading, if there is one. `units`: marks of currency or measure that occur.
+    `readings` fit every cell. `differ` is a cell whose value depends on the reading, if there is
+    one. `units`: marks of currency or measure that occur. `text_like`: digits that are names.
     """
 
-    full: int
-    fits: dict[Decimal, int]
-    differ: str | None
-    units: tuple[str, ...]
-    text_like: bool
+    readings: tuple[Decimal, ...] = ()
+    differ: str | None = None
+    units: tuple[str, ...] = ()
+    text_like: bool = False
 
 
 def pattern(decimal: Decimal) -> str:
@@ -68,23 +68,17 @@ def pattern(decimal: Decimal) -> str:
 
 def examine(cells: pl.Series) -> NumberColumn:
     """Try both readings on the non-empty cells of a column (a String series without blanks)."""
-    full = len(cells)
-    head = cells.head(64)
-    fits = {d: int(head.str.contains(pattern(d)).sum()) for d in Decimal}
-    if not any(fits.values()) and full > 64 and not _any_number(cells):
-        return NumberColumn(full, dict.fromkeys(Decimal, 0), None, (), text_like=False)
-    masks = {d: cells.str.contains(pattern(d)) for d in Decimal}
-    fits = {d: int(mask.sum()) for d, mask in masks.items()}
-    if not max(fits.values()):
-        return NumberColumn(full, fits, None, (), text_like=False)
-    best = max(fits, key=lambda d: fits[d])
-    fitting = cells.filter(masks[best])
+    head = cells.head(_HEAD)
+    tried = [d for d in Decimal if bool(head.str.contains(pattern(d)).all())]
+    plain = {d: bool(cells.str.contains(_PLAIN[d]).all()) for d in tried}
+    fitting = tuple(d for d in tried if plain[d] or bool(cells.str.contains(pattern(d)).all()))
+    if not fitting:
+        return NumberColumn()
     return NumberColumn(
-        full,
-        fits,
-        _differing(cells.filter(masks[Decimal.COMMA] & masks[Decimal.POINT])),
-        _units(fitting),
-        text_like=_text_like(fitting),
+        fitting,
+        _differing(cells) if len(fitting) > 1 else None,
+        () if any(plain.values()) else _units(cells),
+        text_like=_text_like(cells),
     )
 
 
@@ -117,10 +111,6 @@ def shown(cell: str, decimal: Decimal) -> str:
     """One cell as this reading has it, for a question."""
     value = values(pl.Series([cell]), decimal).item()
     return "" if value is None else str(value)
-
-
-def _any_number(cells: pl.Series) -> bool:
-    return bool(cells.str.contains(r"^\s*\(?[-+\u2212\u2013]?\s*\d").any())
 
 
 def _differing(cells: pl.Series) -> str | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_CHUNK = 16 * 2**20
+_CHUNK = 2**18
 _NEWLINE, _RETURN = 10, 13
 
 

@@ -34,6 +34,22 @@ def keep_rows(table: RawTable, keep: np.ndarray, aside: tuple[AsideRow, ...] = (
     )
 
 
+def head_of(table: RawTable, rows: int) -> RawTable:
+    """The first rows of a table."""
+    return replace(
+        table,
+        cells=table.cells.head(rows),
+        first_lines=table.first_lines[:rows],
+        last_lines=table.last_lines[:rows],
+        natives={name: kinds.head(rows) for name, kinds in table.natives.items()},
+    )
+
+
+def every_row(table: RawTable, step: int) -> RawTable:
+    """Every n-th row of a table."""
+    return table if step == 1 else keep_rows(table, np.arange(table.height) % step == 0)
+
+
 def aside_row(table: RawTable, row: int, reason: SetAside, detail: str = "") -> AsideRow:
     """One row of the table as a row set aside."""
     return AsideRow(
@@ -49,7 +65,7 @@ def _without_blank_rows(table: RawTable) -> RawTable:
     if not table.height:
         return table
     # One column without blanks is proof enough, and nearly every table has one.
-    if any(column.str.contains(r"\S").all() for column in table.cells.iter_columns()):
+    if any(column.str.contains(r"^\S").all() for column in table.cells.iter_columns()):
         return table
     filled = table.cells.select(
         pl.any_horizontal(pl.all().str.strip_chars() != "").alias("filled")
