@@ -121,6 +121,10 @@ def _take_table(connection: Connection, facts: Facts, found: Recognised) -> str:
     if standing is not None:
         return str(standing[0])
     job = _open(connection, facts, found)
+    if found.by_standard:
+        _close(connection, facts)
+        working.keep(connection, job, found.table, found.mapping)
+        return "working"
     assigned = _assigned(connection, facts, found)
     if found.match is Match.EXACT and found.schema is not None and not open_values(assigned):
         return _remembered(connection, facts, found, job, assigned)
@@ -330,7 +334,7 @@ def _enqueue(connection: Connection, limit: int) -> None:
         WHERE d.mandant_id IS NOT NULL AND d.state = 'active' AND d.part_role = 'file'
           AND d.raw_key IS NOT NULL AND d.flow_stage IN ('clarify', 'know', 'effect')
           AND (lower(substring(d.file_name from '\\.([^.]*)$')) = ANY (%s)
-            OR d.media_type ~ '(csv|tab-separated|spreadsheet|ms-excel|json)')
+            OR d.media_type ~ '(csv|tab-separated|spreadsheet|ms-excel|json|calendar|vcard)')
           AND NOT EXISTS (SELECT 1 FROM flow_ledger l
               WHERE l.stage = %s AND l.generation = 0 AND l.subject_id = d.id)
         ORDER BY d.id LIMIT %s

@@ -35,6 +35,7 @@ class SetAside(StrEnum):
 
     RAGGED = "ragged"
     BROKEN_QUOTING = "broken_quoting"
+    BROKEN_RECORD = "broken_record"
     UNSOLVED_FORMULA = "unsolved_formula"
     FOOTER = "footer"
     UNFIT_VALUE = "unfit_value"

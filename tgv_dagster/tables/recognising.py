@@ -23,8 +23,10 @@ from tgv_dagster.tables.proposal import Proposal, propose, questions_of
 from tgv_dagster.tables.reading.columns import Column, examine_table
 from tgv_dagster.tables.reading.delimited import Settled
 from tgv_dagster.tables.reading.files import read_tables
-from tgv_dagster.tables.rows import column_of, misfits, probe
+from tgv_dagster.tables.reading.standards import STANDARD
+from tgv_dagster.tables.rows import AS_TEXT, column_of, misfits, probe
 from tgv_dagster.tables.signature import Compared, Match, Signature, compare, signature_of
+from tgv_dagster.tables.targets import Target
 
 _MOST_MISFITS = 0.2
 
@@ -52,6 +54,7 @@ class Recognised:
     compared: Compared
     schema: Schema | None
     proposal: Proposal
+    by_standard: bool = False
 
     @property
     def mapping(self) -> TableMapping:
@@ -82,11 +85,30 @@ def recognise_file(
     A schema that settles how the file is read is tried when the file itself leaves that open.
     """
     tables = read_tables(data, settled, headers)
+    if tables.reader in STANDARD:
+        return tuple(_by_standard(table, tables.reader) for table in tables.tables), tables
     found = [recognise(table, schemas, hint=hint) for table in tables.tables]
     if len(found) == 1 and found[0].table.questions:
         remembered = _with_settled(data, schemas, hint)
         found = [remembered] if remembered is not None else found
     return tuple(found), tables
+
+
+def _by_standard(table: RawTable, reader: str) -> Recognised:
+    """A format with a standard of its own: working material, and nothing to ask (FMT-03)."""
+    texts = {label: AS_TEXT for i, label in enumerate(table.labels) if f"c{i}" not in table.natives}
+    mapping = TableMapping(Target.WORKING, readings=texts)
+    proposal = Proposal(mapping, 1.0, (), (f"the standard of {reader}",))
+    return Recognised(
+        table,
+        tuple(column_of(table, mapping, label) for label in table.labels),
+        signature_of(table),
+        Match.EXACT,
+        Compared(Match.EXACT),
+        None,
+        proposal,
+        by_standard=True,
+    )
 
 
 def recognise(table: RawTable, schemas: Sequence[Schema] = (), *, hint: str = "") -> Recognised:

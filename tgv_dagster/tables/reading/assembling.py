@@ -6,6 +6,7 @@ files.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -62,7 +63,7 @@ def from_grid(sheet: str, rows: Sequence[Row], *, header: int | None = None) -> 
     if not full:
         raise TableUnreadable("no cells")
     texts = [tuple(cell.text for cell in row.cells) for row in full]
-    width = usual_width([_used(row) for row in texts])
+    width = usual_width(Counter(_used(row) for row in texts))
     if width < 2:
         raise TableUnreadable("one column only; that is a list, not a table")
     index, certain = _header_index(full, width, header)
@@ -82,9 +83,12 @@ def from_grid(sheet: str, rows: Sequence[Row], *, header: int | None = None) -> 
     )
 
 
-def from_records(sheet: str, labels: Sequence[str], rows: Sequence[Row]) -> RawTable:
+def from_records(
+    sheet: str, labels: Sequence[str], rows: Sequence[Row], aside: tuple[AsideRow, ...] = ()
+) -> RawTable:
     """A table out of records whose labels are certain, as lists of objects have them."""
-    return tidy(replace(_table(sheet, clean_labels(labels), rows), header_line=1))
+    made = _table(sheet, clean_labels(labels), rows)
+    return tidy(replace(made, header_line=1, aside=(*made.aside, *aside)))
 
 
 def _without_left_margin(rows: list[Row]) -> list[Row]:

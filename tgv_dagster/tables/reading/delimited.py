@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -229,7 +230,8 @@ def _check_limits(line: int, width: int) -> None:
 
 
 def _usual_width(widths: np.ndarray) -> int:
-    width = usual_width(widths[:_WIDTH_RECORDS].tolist())
+    found, counts = np.unique(widths[:_WIDTH_RECORDS], return_counts=True)
+    width = usual_width(dict(zip(found.tolist(), counts.tolist(), strict=True)))
     if width < 2:
         raise TableUnreadable("the file has one column only; that is a text, not a table")
     return width
@@ -298,7 +300,7 @@ def _carefully(text: str, dialect: Dialect, settled: Settled) -> RawTable:
     if not whole:
         raise TableUnreadable("no record follows the quoting of the file")
     _check_limits(max(len(r.raw) for r in records), max(len(r.cells or ()) for r in whole))
-    width = usual_width([len(r.cells or ()) for r in whole])
+    width = usual_width(Counter(len(r.cells or ()) for r in whole))
     if width < 2:
         raise TableUnreadable("the file has one column only; that is a text, not a table")
     head = whole[:_HEAD_RECORDS]

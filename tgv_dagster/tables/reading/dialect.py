@@ -100,11 +100,13 @@ def _sample(text: str) -> str:
 
 def _quoted_later(dialect: Dialect, text: str, sampled: int) -> Dialect:
     """Writers that quote only where they must may begin behind the sample."""
-    if dialect.quote or dialect.escape or '"' in text[:sampled]:
+    first = text.find('"')
+    if dialect.quote or dialect.escape or first < sampled:
         return dialect
-    if '"' in text[sampled:] and _encloses(text[sampled:], '"', dialect.delimiter):
-        return replace(dialect, quote='"')
-    return dialect
+    begin = text.rfind("\n", 0, first) + 1
+    return (
+        replace(dialect, quote='"') if _encloses(text[begin:], '"', dialect.delimiter) else dialect
+    )
 
 
 def _candidates(sample: str, delimiters: tuple[str, ...]) -> list[Dialect]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tgv_dagster.tables.lexicon import known_labels
@@ -54,9 +54,12 @@ def find_header(rows: Rows, width: int) -> HeaderFound:
     return HeaderFound(best.index, certain=False)
 
 
-def usual_width(widths: Sequence[int]) -> int:
-    """The width of the rows that hold most cells: a preamble of pairs outweighs no table."""
-    counts = Counter(width for width in widths if width > 1) or Counter(widths)
+def usual_width(rows_of: Mapping[int, int]) -> int:
+    """The width of the rows that hold most cells, from the number of rows per width.
+
+    A preamble of pairs outweighs no table.
+    """
+    counts = {width: rows for width, rows in rows_of.items() if width > 1} or rows_of
     return max(counts, key=lambda w: (counts[w] * min(w, _WIDE), w)) if counts else 0
 
 

@@ -1,7 +1,7 @@
 """Text formats: plain text, HTML, generic XML, JSON, calendars, cards and bank files as text.
 
-Here: decoding and, for markup, the text a reader would see. Not here: what bank, calendar and card
-fields mean (their own rooms).
+Here: decoding and, for markup, calendars and cards, the text a reader would see. Not here: what
+fields of a bank mean (its own room).
 """
 
 import re
@@ -19,12 +19,13 @@ from tgv_dagster.understand.extracted import (
     ReaderError,
     Status,
 )
-from tgv_dagster.understand.readers import einvoice
+from tgv_dagster.understand.readers import calendars, cards, einvoice
 from tgv_dagster.understand.readers.xml_tree import leaves, parse
 
 _MOST_BYTES = 64 * 2**20
 _HTML_CHARS = 8_000_000
 _XML_BYTES = 32 * 2**20
+_RECORDS = (Family.CALENDAR, Family.VCARD)
 _INVOICE_NAME = re.compile(
     rb"CrossIndustry(?:Invoice|Document)|specification:ubl|FatturaElettronica"
 )
@@ -39,9 +40,22 @@ def read(source: Path, file_type: FileType, settings: ExtractionSettings) -> Ext
         return _html(raw, cut=size > _MOST_BYTES)
     if file_type.family is Family.XML:
         return _xml(source, raw, file_type, settings)
+    if file_type.family in _RECORDS and (shown := _records(raw, file_type, size)) is not None:
+        return shown
     found = decode(raw, partial=size > _MOST_BYTES)
     note = "some bytes are not valid in its encoding" if found.lossy else ""
     return _text(found.text, f"text {found.encoding}", note, cut=size > _MOST_BYTES)
+
+
+def _records(raw: bytes, file_type: FileType, size: int) -> Extraction | None:
+    """Calendars and cards as a person would write them down; None when there is no record."""
+    is_card = file_type.family is Family.VCARD
+    found, broken = cards.read_cards(raw) if is_card else calendars.read_calendar(raw)
+    text = cards.as_text(found) if is_card else calendars.as_text(found)  # type: ignore[arg-type]
+    if not text.strip():
+        return None
+    note = f"{len(broken)} lines follow no rule of the format" if broken else ""
+    return _text(text, str(file_type.family), note, cut=size > _MOST_BYTES)
 
 
 def _text(text: str, engine: str, note: str = "", *, cut: bool = False) -> Extraction:
