@@ -39,11 +39,29 @@ _IN = {"h", "haben", "c", "cr", "credit", "crdt", "crédit", "gutschrift", "in",
 _MARKS = (_OUT | _IN) - {"lastschrift", "gutschrift", "in", "out"}
 """Words that can only mark a side; the others may also name a kind of movement."""
 _OPENING = (
-    *("anfangssaldo", "alter saldo", "saldo alt", "alter kontostand", "opening balance"),
+    *(
+        "anfangssaldo",
+        "alter saldo",
+        "beginning balance",
+        "starting balance",
+        "alter kontostand",
+        "letzter kontostand",
+        "saldo alt",
+        "alter kontostand",
+        "opening balance",
+    ),
     *("balance brought forward", "solde initial", "ancien solde", "solde précédent"),
 )
 _CLOSING = (
-    *("endsaldo", "neuer saldo", "saldo neu", "neuer kontostand", "closing balance"),
+    *(
+        "endsaldo",
+        "neuer saldo",
+        "ending balance",
+        "neuer kontostand",
+        "saldo neu",
+        "neuer kontostand",
+        "closing balance",
+    ),
     *("balance carried forward", "solde final", "nouveau solde"),
 )
 _NO_REFERENCE = {"NOTPROVIDED", "NOT PROVIDED", "NONREF", "NICHT ANGEGEBEN", "NON FOURNI"}
@@ -53,7 +71,8 @@ _PENDING = {"pending", "vorgemerkt", "vormerkung", "en attente", "en cours", "re
 @dataclass(frozen=True, slots=True)
 class TableRow:
     """One typed row with its raw text. `amount` carries its own sign unless `sign` tells it;
-    `debit` and `credit` are sizes in two columns."""
+    `debit` and `credit` are sizes in two columns. `fee` is a charge in a column of its own.
+    `fault` is why the row cannot be judged; it stops the file."""
 
     first_line: int
     last_line: int
@@ -72,6 +91,8 @@ class TableRow:
     balance: Decimal | None = None
     status: str | None = None
     bank_reference: str | None = None
+    fee: Decimal | None = None
+    fault: str | None = None
 
 
 def table_file(
@@ -80,11 +101,13 @@ def table_file(
     variant: str,
     account: AccountRef | None = None,
     currency: str | None = None,
+    stated_currency: str | None = None,
     fault: str | None = None,
 ) -> BankFile:
     """The rows as a bank file; a row that is no booking is refused, never dropped.
 
     `account` and `currency` hold where the rows name none: from the preamble, or from a person.
+    `stated_currency` is what the column of amounts says itself; a row of another one is refused.
     Rows that state the opening or closing balance are its proof and no bookings. `fault` is what
     whoever read the table found wrong with it; it stops the file.
     """
@@ -97,6 +120,8 @@ def table_file(
         place = Place(row.first_line, row.last_line)
         try:
             line = _line(number, row, currency, place)
+            if stated_currency and line.currency != stated_currency:
+                raise _Unreadable(f"its currency is not the {stated_currency} of the amounts")
         except _Unreadable as error:
             refusals.append(Refusal(number, str(error), row.raw, place))
             continue
@@ -148,6 +173,8 @@ def _owner(row: TableRow, account: AccountRef | None) -> AccountRef:
 
 def _line(number: int, row: TableRow, currency: str | None, place: Place) -> Line:
     day = row.booking_date or row.value_date
+    if row.fault is not None:
+        raise _Unreadable(row.fault)
     if day is None:
         raise _Unreadable("it has no day")
     unit = (row.currency or currency or "").strip().upper()
@@ -236,8 +263,8 @@ def _with_stated(
         try:
             amount = _amount(row)
         except _Unreadable:
-            continue
-        if day is not None:
+            amount = row.balance
+        if day is not None and amount is not None:
             found[is_opening] = Balance(amount, day, (row.currency or currency or "").upper())
     return replace(
         statement,
@@ -252,6 +279,8 @@ def _statement(
     booked = [(line, row) for line, row in found if line.status is Status.BOOKED]
     days = [line.booking_date for line, _ in found]
     opening, closing, order, fault = _balances(booked)
+    if any(row.fee for _, row in booked):
+        opening, closing, order, fault = _with_fees(booked, (opening, closing, order, fault))
     pending = [line for line, _ in found if line.status is Status.PENDING]
     return Statement(
         kind=Kind.STATEMENT,
@@ -288,6 +317,23 @@ def _balances(booked: _Rows) -> tuple[Balance | None, Balance | None, _Rows, str
             closing = Balance(last[1].balance or Decimal(0), last[0].booking_date, unit)
             return opening, closing, rows, None
     return None, None, oldest_first, "the running balance does not follow from row to row"
+
+
+_Proof = tuple[Balance | None, Balance | None, _Rows, str | None]
+
+
+def _with_fees(booked: _Rows, without: _Proof) -> _Proof:
+    """Whether charges in a column of their own come on top of the amounts: the balance tells."""
+    if without[0] is not None:
+        return without
+    charged = [
+        (replace(line, amount=line.amount - abs(row.fee or Decimal(0))), row)
+        for line, row in booked
+    ]
+    found = _balances(charged)
+    if found[0] is not None:
+        return found
+    return (*without[:3], without[3] or "no balance tells whether the charges are in the amounts")
 
 
 def _follows(rows: _Rows) -> bool:

@@ -12,11 +12,9 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 
-import polars as pl
-
 from tgv_dagster.bank.frame import BankFile
-from tgv_dagster.bank.tabular import TableRow, account_named, are_sign_marks, table_file
-from tgv_dagster.tables.lexicon import normal_label
+from tgv_dagster.bank.tabular import TableRow, account_named, table_file
+from tgv_dagster.tables.bank_columns import State, state_of, unused
 from tgv_dagster.tables.mapping import TableMapping
 from tgv_dagster.tables.model import RawTable, SetAside
 from tgv_dagster.tables.reading.columns import typed
@@ -24,11 +22,9 @@ from tgv_dagster.tables.rows import column_of
 
 _CURRENCY = re.compile(r"\b(?:EUR|CHF|USD|GBP|CZK|PLN|HUF|SEK|DKK|NOK)\b|€|\$|£")
 _SIGNS = {"€": "EUR", "$": "USD", "£": "GBP", "Euro": "EUR", "Fr.": "CHF"}
-_PENDING = ("vorgemerkt", "vormerkung", "pending", "nicht gebucht", "en attente", "en cours")
-_UNBOOKED = ("reverted", "declined", "storniert vor buchung")
-_TEXTS = ("counterparty_name", "counterparty_iban", "account", "bank_reference", "currency", "sign")
-_AMOUNTS = ("amount", "debit", "credit", "balance")
-_HEAD = 64
+_TEXTS = ("counterparty_iban", "account", "bank_reference", "currency", "sign")
+_AMOUNTS = ("amount", "inflow", "outflow", "debit", "credit", "balance", "fee")
+_WITHOUT_SIGN_ROWS = 3
 _DAYS = ("booking_date", "value_date")
 
 
@@ -57,6 +53,7 @@ def bank_file(
         )
         for number in range(table.height)
     ]
+    stated = _currency(table, mapping)
     rows += [
         TableRow(aside.first_line, aside.last_line, aside.raw, None)
         for aside in table.aside
@@ -66,26 +63,23 @@ def bank_file(
         rows,
         variant="table",
         account=account_named("\n".join(table.preamble)),
-        currency=_currency(table, mapping) or known_currency,
-        fault=_unused_marks(table, mapping),
+        currency=stated or known_currency,
+        stated_currency=stated,
+        fault=unused(table, mapping.fields) or _signless(rows, mapping),
     )
 
 
-def holds_sign_marks(cells: pl.Series) -> bool:
-    """Whether a column marks debit and credit; only distinct cells are looked at."""
-    head = [cell for cell in cells.head(_HEAD) if cell.strip()]
-    return (not head or are_sign_marks(head)) and are_sign_marks(cells.unique())
-
-
-def _unused_marks(table: RawTable, mapping: TableMapping) -> str | None:
-    """A column of nothing but marks of debit and credit that nobody mapped: signs would be lost."""
-    if "sign" in mapping.fields or "debit" in mapping.fields:
+def _signless(rows: list[TableRow], mapping: TableMapping) -> str | None:
+    """Amounts of one column that never are below nothing may be sizes, or those of a card."""
+    if "amount" not in mapping.fields or {"sign", "debit", "balance"} & set(mapping.fields):
         return None
-    unused = [label for label in table.labels if label not in mapping.fields.values()]
-    for label in unused:
-        if holds_sign_marks(table.column(label)):
-            return f"column {label!r} marks debit and credit and is not used"
-    return None
+    amounts = [row.amount for row in rows if row.amount]
+    if len(amounts) < _WITHOUT_SIGN_ROWS or min(amounts) < 0:
+        return None
+    return (
+        f"no amount in {mapping.fields['amount']!r} has a minus and no balance tells the direction:"
+        " correct the column to inflow or outflow"
+    )
 
 
 def _row(
@@ -96,22 +90,29 @@ def _row(
     if any(cells.get(f) and found is None for f, found in (days | amounts).items()):
         # A filled cell that does not fit its reading: without a day the bank room refuses the row.
         days = dict.fromkeys(_DAYS)
+    if amounts["amount"] is None:
+        # A person said which way these amounts go; of a card what is positive is spent.
+        out = amounts["outflow"]
+        amounts["amount"] = amounts["inflow"] if out is None else -out
     texts = {field: cells.get(field) or None for field in _TEXTS}
+    state = state_of(cells.get("status", ""))
     return TableRow(
         first_line=int(table.first_lines[number]),
         last_line=int(table.last_lines[number]),
         raw=" | ".join(table.raw_row(number)),
         purpose=cells.get("purpose", ""),
-        status="pending" if _is_pending(cells.get("status", "")) else None,
+        status=None if state is State.BOOKED else "pending",
+        fault=f"its state {cells['status']!r} is unknown" if state is State.UNKNOWN else None,
         booking_date=days["booking_date"],
         value_date=days["value_date"],
         amount=amounts["amount"],
         debit=amounts["debit"],
         credit=amounts["credit"],
         balance=amounts["balance"],
+        fee=amounts["fee"],
         currency=texts["currency"],
         sign=texts["sign"],
-        counterparty_name=texts["counterparty_name"],
+        counterparty_name=_other_side(cells, amounts),
         counterparty_iban=texts["counterparty_iban"],
         account=texts["account"],
         bank_reference=texts["bank_reference"],
@@ -128,14 +129,17 @@ def _amount(value: object) -> Decimal | None:
     return value if isinstance(value, Decimal) else None
 
 
-def _is_pending(status: str) -> bool:
-    told = normal_label(status)
-    return any(word in told for word in (*_PENDING, *_UNBOOKED))
+def _other_side(cells: Mapping[str, str], amounts: Mapping[str, Decimal | None]) -> str | None:
+    """Who is not us: of payer and payee the one the money comes from or goes to."""
+    if "payer" not in cells:
+        return cells.get("counterparty_name") or None
+    out = bool(amounts["debit"]) or (amounts["amount"] or Decimal(0)) < 0
+    return cells.get("payee" if out else "payer") or None
 
 
 def _currency(table: RawTable, mapping: TableMapping) -> str | None:
     """The currency in the label or the cells of the amount, or above the table."""
-    for field in ("amount", "debit", "credit"):
+    for field in ("amount", "inflow", "outflow", "debit", "credit"):
         label = mapping.fields.get(field)
         if label is None:
             continue

@@ -16,18 +16,24 @@ import yaml
 
 _DIGITS = re.compile(r"\d+")
 _UNIT = re.compile(r"\s*[(\[][^)\]]{0,12}[)\]]\s*$")
+_HUMP = re.compile(r"([a-zà-ÿ])([A-ZÀ-Þ])")
 _APART = re.compile(r"[^a-z0-9#]+")
 _SPLITS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "œ": "oe", "æ": "ae"})
 
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """`fields`: known words per target and field; `text_labels`: columns whose digits are text;
-    `totals`: words that begin a line of sums."""
+    """`fields`: known words per target and field, the best first; `text_labels`: columns whose
+    digits are text; `totals`: words that begin a line of sums; `apart`: words that make a label
+    mean another thing than the rest of it says; `booked`, `pending`, `refused`: states."""
 
-    fields: dict[str, dict[str, frozenset[str]]]
+    fields: dict[str, dict[str, tuple[str, ...]]]
     text_labels: frozenset[str]
     totals: frozenset[str]
+    apart: frozenset[str]
+    booked: frozenset[str]
+    pending: frozenset[str]
+    refused: frozenset[str]
 
 
 def normal_label(label: str) -> str:
@@ -36,6 +42,11 @@ def normal_label(label: str) -> str:
     text = unicodedata.normalize("NFD", text)
     text = "".join(sign for sign in text if not unicodedata.combining(sign))
     return _APART.sub(" ", _DIGITS.sub("#", text)).strip()
+
+
+def spaced_label(label: str) -> str:
+    """The normal label with words that only a capital begins apart: `accountNum`."""
+    return normal_label(_HUMP.sub(r"\1 \2", label))
 
 
 def bare_label(label: str) -> str:
@@ -49,14 +60,13 @@ def lexicon() -> Lexicon:
     text = resources.files("tgv_dagster.tables").joinpath("lexicon.yaml").read_text("utf-8")
     data = yaml.safe_load(text)
     fields = {
-        target: {name: frozenset(map(normal_label, words)) for name, words in known.items()}
+        target: {
+            name: tuple(dict.fromkeys(map(normal_label, words))) for name, words in known.items()
+        }
         for target, known in data["fields"].items()
     }
-    return Lexicon(
-        fields,
-        frozenset(map(normal_label, data["text_labels"])),
-        frozenset(map(normal_label, data["totals"])),
-    )
+    sets = ("text_labels", "totals", "apart", "booked", "pending", "refused")
+    return Lexicon(fields, *(frozenset(map(normal_label, data[name])) for name in sets))
 
 
 @cache

@@ -7,12 +7,11 @@ names and nothing more. A proposal is checked and never believed (TAB-10).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tgv_dagster.tables import shipped
-from tgv_dagster.tables.bank_rows import holds_sign_marks
-from tgv_dagster.tables.lexicon import bare_label, lexicon, normal_label
+from tgv_dagster.tables import bank_columns, shipped
+from tgv_dagster.tables.lexicon import bare_label, lexicon, normal_label, spaced_label
 from tgv_dagster.tables.mapping import TableMapping
 from tgv_dagster.tables.model import Question, RawTable
 from tgv_dagster.tables.reading.columns import Column, ColumnKind
@@ -79,9 +78,9 @@ def _score(
     if known is not None and known.target is target:
         fields = {f: label for f, label in known.fields.items() if label in table.labels}
         return _proposal(table, columns, target, fields, 0.99, (known.name,), known.name)
-    fields, strength = _fields(columns, target)
+    fields, strength = _fields(table, columns, target)
     if target is Target.BANK:
-        fields |= _marks(table, fields)
+        fields = bank_columns.completed(table, fields)
     needs = len(RULES[target].needs)
     met = needs - len(missing(target, frozenset(fields)))
     if met < needs:
@@ -96,46 +95,47 @@ def _score(
     return _proposal(table, columns, target, fields, confidence, why)
 
 
-def _fields(columns: Sequence[Column], target: Target) -> tuple[dict[str, str], float]:
-    """The best column per field, each column once, and the mean strength of the words."""
+def _fields(
+    table: RawTable, columns: Sequence[Column], target: Target
+) -> tuple[dict[str, str], float]:
+    """The best column per field, each column once, and the mean strength of the words.
+
+    Of two labels that say the same the one that stands first among the words of the field wins.
+    """
     words = lexicon().fields[str(target)]
     found = sorted(
         (
-            (strength, -number, name, column.label)
+            (*said, -number, name, column.label)
             for number, column in enumerate(columns)
             for name, known in words.items()
-            if (strength := _strength(column.label, known)) and fits(target, name, column.kind)
+            if (said := _strength(column.label, known)) is not None
+            and fits(target, name, column.kind)
+            and (target is not Target.BANK or bank_columns.can_hold(table, name, column.label))
         ),
         reverse=True,
     )
     fields: dict[str, str] = {}
     strengths: list[float] = []
-    for strength, _, name, label in found:
+    for strength, _, _, name, label in found:
         if name not in fields and label not in fields.values():
             fields[name] = label
             strengths.append(strength)
     return fields, sum(strengths) / len(strengths) if strengths else 0.0
 
 
-def _marks(table: RawTable, fields: Mapping[str, str]) -> dict[str, str]:
-    """The column whose cells are marks of debit and credit; banks leave its label empty."""
-    if "sign" in fields or "amount" not in fields:
-        return {}
-    free = [label for label in table.labels if label not in fields.values()]
-    found = [label for label in free if holds_sign_marks(table.column(label))]
-    return {"sign": found[0]} if len(found) == 1 else {}
-
-
-def _strength(label: str, known: frozenset[str]) -> float:
-    if normal_label(label) in known:
-        return _EXACT
-    bare = bare_label(label)
-    if bare in known:
-        return _BARE
-    parts = set(bare.split())
-    if any(len(word) > 3 and set(word.split()) <= parts for word in known):
-        return _PART
-    return 0.0
+def _strength(label: str, known: Sequence[str]) -> tuple[float, int] | None:
+    """How well a label says one of the words, and minus the place of that word among them."""
+    for strength, name in ((_EXACT, normal_label), (_BARE, bare_label), (_BARE, spaced_label)):
+        said = name(label)
+        if said in known:
+            return strength, -known.index(said)
+    parts = set(bare_label(label).split()) | set(spaced_label(label).split())
+    if parts & lexicon().apart:
+        return None
+    for place, word in enumerate(known):
+        if len(word) > 3 and set(word.split()) <= parts:
+            return _PART, -place
+    return None
 
 
 def _proposal(

@@ -143,7 +143,10 @@ def _fields(table: RawTable, mapping: TableMapping) -> pl.DataFrame:
             columns[name] = pl.Series([None] * table.height, dtype=pl.Null)
             continue
         cells = table.column(label).str.strip_chars()
-        values = _as_field(name, typed(table, column_of(table, mapping, label)), cells)
+        read = typed(table, column_of(table, mapping, label))
+        # A length as a number is meant in hours where start and end can contradict it.
+        is_hours = name == "duration" and "end" in mapping.fields and read.dtype.is_decimal()
+        values = _as_field("hours" if is_hours else name, read, cells)
         columns[name] = values
         bad = (cells != "") & values.is_null()
         named = pl.DataFrame({"bad": bad}).select(pl.when("bad").then(pl.lit(label)))
@@ -162,11 +165,13 @@ def _as_field(name: str, values: pl.Series, cells: pl.Series) -> pl.Series:
             if values.dtype == pl.Datetime:
                 return _seconds(values.dt.time())
             return _seconds(values)
-        case "duration" | "hours" if values.dtype in (pl.Time, pl.Duration):
+        case "duration" | "hours" | "break_minutes" if values.dtype in (pl.Time, pl.Duration):
             return _seconds(values)
+        case "break_minutes" if values.dtype.is_decimal():
+            return _seconds_of_whole_minutes(values)
         case "hours" if values.dtype.is_decimal():
             return (values.cast(pl.Float64) * 3600).round().cast(pl.Int64)
-        case "minutes" | "break_minutes" if values.dtype.is_decimal():
+        case "minutes" if values.dtype.is_decimal():
             return (values.cast(pl.Float64) * 60).round().cast(pl.Int64)
         case "duration" | "hours" | "minutes" | "break_minutes":
             return _no(values, pl.Int64)
@@ -178,6 +183,12 @@ def _as_field(name: str, values: pl.Series, cells: pl.Series) -> pl.Series:
 
 def _no(values: pl.Series, dtype: pl.DataType | type[pl.DataType] = pl.Date) -> pl.Series:
     return pl.Series(values.name, [None] * len(values), dtype=dtype)
+
+
+def _seconds_of_whole_minutes(values: pl.Series) -> pl.Series:
+    """A break of half a minute is none: it was meant in hours."""
+    minutes = values.cast(pl.Float64)
+    return (minutes * 60).round().cast(pl.Int64).set(minutes % 1 != 0, None)
 
 
 def _seconds(values: pl.Series) -> pl.Series:
@@ -213,7 +224,10 @@ def _entries(frame: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("the person is missing"))
         .when((span < 0) | (span >= _DAY_SECONDS) | (length < 0))
         .then(pl.lit("the entry ends before it starts or lasts a day"))
-        .when((pause == 0) & ((span - stated).abs() > _TOLERANCE_SECONDS))
+        .when(
+            ((span - stated).abs() > _TOLERANCE_SECONDS)
+            & ((span - pause - stated).abs() > _TOLERANCE_SECONDS)
+        )
         .then(pl.lit("start, end and duration disagree"))
     )
     return frame.select(

@@ -82,7 +82,9 @@ FORMS: tuple[Form, ...] = (
     ),
     Form("H:M", TimeKind.TIME, r"^\s*(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?\s*$", ()),
     Form("H:M AM", TimeKind.TIME, r"^\s*(?:0?\d|1[0-2]):[0-5]\d(?::[0-5]\d)? ?[AaPp][Mm]\s*$", ()),
+    Form("HhM", TimeKind.TIME, r"^\s*(?:[01]?\d|2[0-3]) ?[hH] ?(?:[0-5]\d)?\s*$", ()),
     Form("H:M long", TimeKind.DURATION, r"^\s*-?\d{1,4}:[0-5]\d(?::[0-5]\d)?\s*$", ()),
+    Form("HhM long", TimeKind.DURATION, r"^\s*-?\d{1,4} ?[hH] ?(?:[0-5]\d)?\s*$", ()),
     NAMED,
 )
 _BY_KEY = {form.key: form for form in (*FORMS, COMPACT)}
@@ -126,7 +128,7 @@ def fitting_forms(cells: pl.Series, *, compact: bool = False) -> tuple[str, ...]
     tried = [f for f in (*FORMS, *((COMPACT,) if compact else ())) if _fits(head, f)]
     found: dict[str, pl.Series] = {}
     for one in tried:
-        if one.kind is TimeKind.DURATION and "H:M" in found:
+        if one.kind is TimeKind.DURATION and one.key.removesuffix(" long") in found:
             continue
         read = values(cells, one)
         if read.null_count() or any(
@@ -206,12 +208,13 @@ def _clock(cell: str) -> time:
     mark = cell[-2:].lower()
     if mark in ("am", "pm"):
         hour = hour % 12 + (12 if mark == "pm" else 0)
-    return time(hour, parts[1], parts[2] if len(parts) > 2 else 0)
+    return time(hour, parts[1] if len(parts) > 1 else 0, parts[2] if len(parts) > 2 else 0)
 
 
 def _duration(cell: str) -> timedelta:
     parts = [int(part) for part in re.findall(r"\d+", cell)]
-    seconds = parts[0] * 3600 + parts[1] * 60 + (parts[2] if len(parts) > 2 else 0)
+    hours, minutes, seconds = (*parts, 0, 0)[:3]
+    seconds += hours * 3600 + minutes * 60
     return timedelta(seconds=-seconds if cell.startswith("-") else seconds)
 
 
@@ -220,5 +223,7 @@ _READERS: dict[str, tuple[Callable[[str], object], pl.DataType | type[pl.DataTyp
     "ISO zone": (_moment, pl.Datetime("us")),
     "H:M": (_clock, pl.Time),
     "H:M AM": (_clock, pl.Time),
+    "HhM": (_clock, pl.Time),
     "H:M long": (_duration, pl.Duration("us")),
+    "HhM long": (_duration, pl.Duration("us")),
 }

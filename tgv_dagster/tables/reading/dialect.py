@@ -23,6 +23,7 @@ DELIMITERS = (";", ",", "\t", "|", ":", "^", "~", "`", "\x1f")
 _SECONDARY = frozenset(":^~`\x1f")
 SAMPLE_CHARACTERS = 96 * 1024
 _SAMPLE_RECORDS = 400
+_DEEPER_EVEN = 0.6
 _STATED = re.compile(r"\ufeff?sep=(.)\r?\n")
 _TYPED = re.compile(
     r"[-−+(]?\s*[€$£]?\s*\d[\d.,'’ \u00a0\u202f]*\s*(?:€|EUR|USD|CHF|%)?\s*[-−)]?"
@@ -73,6 +74,7 @@ def find_dialect(text: str, *, delimiter: str | None = None) -> Found:
     trials = [t for t in trials if t.width > 1 and t.evenness >= 0.5]
     if not trials:
         return Found(replace(_single_column(sample), delimiter=delimiter or ";"))
+    trials = [t for t in trials if not any(_cuts_deeper(other, t) for other in trials)]
     best = max(trials, key=_rank)
     rivals = tuple(t.dialect for t in trials if t is not best and _rivals(best, t))
     return Found(_quoted_later(best.dialect, text, len(sample)), rivals)
@@ -96,6 +98,17 @@ def _sample(text: str) -> str:
         return text
     cut = text[:SAMPLE_CHARACTERS]
     return cut[: cut.rfind("\n") + 1] or cut
+
+
+def _cuts_deeper(other: _Trial, trial: _Trial) -> bool:
+    """Whether another delimiter makes values of what this one leaves whole: `01.02.26;-8`."""
+    return (
+        other.dialect.delimiter != trial.dialect.delimiter
+        and other.evenness >= _DEEPER_EVEN
+        and other.width > trial.width
+        and other.typed >= trial.typed + 0.25
+        and other.dialect.delimiter not in _SECONDARY
+    )
 
 
 def _quoted_later(dialect: Dialect, text: str, sampled: int) -> Dialect:

@@ -61,7 +61,7 @@ def pattern(decimal: Decimal) -> str:
     core = rf"(?:(?:{whole})(?:{point}\d+)?|{point}\d+)"
     sign = rf"(?:{_MINUS}|\+)"
     plain = rf"{sign}?{_SPACE}?(?:{_UNIT}{_SPACE}?{sign}?)?{_SPACE}?{core}"
-    behind = rf"(?:{_SPACE}?{_MINUS})?(?:{_SPACE}?{_UNIT})?(?:{_SPACE}?{_MARK})?"
+    behind = rf"(?:{_SPACE}?{sign})?(?:{_SPACE}?{_UNIT})?(?:{_SPACE}?{_MARK})?"
     brackets = rf"\({_SPACE}?(?:{_UNIT}{_SPACE}?)?{core}{_SPACE}?(?:{_UNIT})?\)"
     return rf"^\s*(?:{plain}{behind}|{brackets})\s*$"
 

@@ -18,7 +18,25 @@ _LAST_ROWS = 12
 
 def tidy(table: RawTable) -> RawTable:
     """Drop empty rows and unlabelled empty columns, set lines of sums at the end aside."""
-    return _without_footers(_without_blank_columns(_without_blank_rows(table)))
+    return _with_ragged_footers(
+        _without_footers(_without_blank_columns(_without_blank_rows(table)))
+    )
+
+
+def _with_ragged_footers(table: RawTable) -> RawTable:
+    """Ragged lines behind the last row that begin with the word of a sum are such lines, too."""
+    last = int(table.last_lines[-1]) if table.height else 0
+    changed = [
+        replace(row, reason=SetAside.FOOTER)
+        if row.reason is SetAside.RAGGED and row.first_line > last and begins_total(_begin(row.raw))
+        else row
+        for row in table.aside
+    ]
+    return replace(table, aside=tuple(changed))
+
+
+def _begin(raw: str) -> str:
+    return raw.strip(" \t;,|\"'")[:60]
 
 
 def keep_rows(table: RawTable, keep: np.ndarray, aside: tuple[AsideRow, ...] = ()) -> RawTable:

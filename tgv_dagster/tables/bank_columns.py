@@ -1,0 +1,135 @@
+"""Columns of a bank table beyond their labels: what their cells can be, and which ones belong
+together.
+
+Here: whose account a constant column names, marks of debit and credit, payer beside payee, and
+columns that must not stay unused. Not here: the words of labels (`lexicon`) and the rows
+(`bank_rows`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import polars as pl
+
+from tgv_dagster.bank.tabular import are_sign_marks
+from tgv_dagster.tables.lexicon import bare_label, lexicon, normal_label
+from tgv_dagster.tables.model import RawTable
+
+_HEAD = 64
+_MOST_STATES = 12
+_NET = ("net", "netto", "montant net", "net amount", "nettobetrag")
+_ACCOUNT = r"(?:\d\D{0,4}){4,}"
+
+
+class State(StrEnum):
+    """What a bank says about a line; UNKNOWN is a word nobody here knows."""
+
+    BOOKED = "booked"
+    PENDING = "pending"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
+def state_of(cell: str) -> State:
+    """The state that a cell names; an empty one says that the line is booked."""
+    told = normal_label(cell)
+    known = lexicon()
+    if not told or told in known.booked:
+        return State.BOOKED
+    if told in known.pending:
+        return State.PENDING
+    return State.REFUSED if told in known.refused else State.UNKNOWN
+
+
+def can_hold(table: RawTable, field: str, label: str) -> bool:
+    """Whether the cells of a column can be this field: an account has digits, a state is known."""
+    if field == "account":
+        filled = _filled(table.column(label))
+        return bool(filled.str.contains(_ACCOUNT).all())
+    if field == "status":
+        states = {state_of(cell) for cell in _few(table.column(label)) or ("?",)}
+        return bool(states - {State.UNKNOWN})
+    return True
+
+
+def completed(table: RawTable, fields: Mapping[str, str]) -> dict[str, str]:
+    """The fields with what cells and neighbours tell besides the words."""
+    found = dict(fields)
+    if "payer" in found and "counterparty_name" in found:
+        found["payee"] = found.pop("counterparty_name")
+    elif "payer" in found:
+        found["counterparty_name"] = found.pop("payer")
+    if "fee" in found:
+        found = _after_charges(table, found)
+    if "account" not in found and _is_own_account(table, found):
+        found["account"] = found.pop("counterparty_iban")
+    if "sign" not in found and "amount" in found:
+        marks = [x for x in _free(table, found) if holds_sign_marks(table.column(x))]
+        if len(marks) == 1:
+            found["sign"] = marks[0]
+    return found
+
+
+def holds_sign_marks(cells: pl.Series) -> bool:
+    """Whether a column marks debit and credit; only distinct cells are looked at."""
+    head = [cell for cell in cells.head(_HEAD) if cell.strip()]
+    return (not head or are_sign_marks(head)) and are_sign_marks(cells.unique())
+
+
+def unused(table: RawTable, fields: Mapping[str, str]) -> str | None:
+    """Why the table must not be booked with these fields: a column that nobody mapped decides
+    about signs, or about which lines are booked at all."""
+    for label in _free(table, fields):
+        cells = table.column(label)
+        if not {"sign", "debit"} & set(fields) and holds_sign_marks(cells):
+            return f"column {label!r} marks debit and credit and is not used"
+        if "status" not in fields and _tells_unbooked(label, cells):
+            return f"column {label!r} says that lines are not booked and is not used"
+    return None
+
+
+def _tells_unbooked(label: str, cells: pl.Series) -> bool:
+    """Every cell is a state of a line, and one is not booked; or the label says state."""
+    states = {state_of(cell) for cell in _few(cells)}
+    named = bare_label(label) in lexicon().fields["txn_master"]["status"]
+    unbooked = bool(states & {State.PENDING, State.REFUSED})
+    return unbooked and (named or State.UNKNOWN not in states)
+
+
+def _after_charges(table: RawTable, fields: dict[str, str]) -> dict[str, str]:
+    """Where a column says what is left after charges, it is the amount and nothing is charged."""
+    left = [x for x in table.labels if bare_label(x) in _NET and x not in fields.values()]
+    if bare_label(fields.get("amount", "")) in _NET:
+        left = [fields["amount"]]
+    if not left:
+        return fields
+    return {name: x for name, x in fields.items() if name != "fee"} | {"amount": left[0]}
+
+
+def _is_own_account(table: RawTable, fields: Mapping[str, str]) -> bool:
+    """One number in all rows, left of the days, is the account itself and nobody's counterparty."""
+    label = fields.get("counterparty_iban")
+    day = fields.get("booking_date") or fields.get("value_date")
+    if label is None or day is None or table.height < 1:
+        return False
+    cells = table.column(label)
+    alike = cells.n_unique() == 1 and bool(cells.item(0).strip())
+    return alike and table.labels.index(label) < table.labels.index(day)
+
+
+def _free(table: RawTable, fields: Mapping[str, str]) -> list[str]:
+    return [label for label in table.labels if label not in fields.values()]
+
+
+def _filled(cells: pl.Series) -> pl.Series:
+    return cells.filter(cells.str.strip_chars() != "")
+
+
+def _few(cells: pl.Series) -> tuple[str, ...]:
+    """The distinct filled cells where they are few, as states are; else none."""
+    if cells.head(1024).n_unique() > _MOST_STATES:
+        return ()
+    found = _filled(cells.unique()).to_list()
+    return tuple(found) if len(found) <= _MOST_STATES else ()
