@@ -220,3 +220,45 @@ def test_html_tables_with_spans() -> None:
 def test_a_binary_format_without_reader_says_so() -> None:
     with pytest.raises(TableUnreadable, match="binary"):
         read_tables(b"\x00\x01\x02\x03" * 200)
+
+
+def test_tables_below_each_other_are_several_tables() -> None:
+    found = read_tables(
+        workbook(
+            [
+                ["Konto", "Giro"],
+                [],
+                ["Buchungstag", "Verwendungszweck", "Betrag"],
+                [date(2026, 1, 2), "Strom", -3],
+                [],
+                [date(2026, 1, 3), "Gas", 4],
+                [],
+                ["Fahrzeug", "Datum", "Km"],
+                ["B-XY 1", date(2026, 1, 3), 120],
+                ["B-XY 1", date(2026, 1, 4), 130],
+            ]
+        )
+    )
+
+    assert [(table.sheet, table.height, table.questions) for table in found.tables] == [
+        ("Sheet", 2, ()),
+        ("Sheet (2)", 2, ()),
+    ]
+    assert found.tables[0].preamble == ("Konto Giro",)
+
+
+def test_sums_between_and_below_the_rows_are_set_aside() -> None:
+    found = read_tables(
+        workbook(
+            [
+                ["Datum", "Verwendungszweck", "Betrag"],
+                [date(2026, 1, 2), "Strom", -3],
+                ["Zwischensumme", None, -3],
+                [date(2026, 1, 3), "Gas", 4],
+                ["Summe", None, "=SUM(C2:C4)"],
+            ]
+        )
+    )
+
+    assert column(found, "Datum") == [date(2026, 1, 2), date(2026, 1, 3)]
+    assert {row.reason for row in found.tables[0].aside} == {SetAside.FOOTER}

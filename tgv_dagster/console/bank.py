@@ -9,7 +9,6 @@ from pathlib import Path
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from tgv_dagster.bank import accounts, figures, flowing, matching, periods, undoing
 from tgv_dagster.bank.frame import BankFileError, Kind, Status, faults
@@ -23,6 +22,7 @@ from tgv_dagster.console.common import (
     out,
     person_scope,
     scope_of,
+    table_of,
 )
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.db import Connection
@@ -88,7 +88,7 @@ def inspect(path: Path) -> None:
     if file is None:
         err.print("This is no bank file in a format with a reader of its own (CAMT, MT940, OFX).")
         raise typer.Exit(1)
-    table = Table("account", "kind", "number", "days", "booked", "pending", "sum holds")
+    table = table_of("account", "kind", "number", "days", "booked", "pending", "sum holds")
     for one in file.statements:
         days = [line.booking_date for line in one.lines]
         table.add_row(
@@ -174,7 +174,7 @@ def imports(login: str = AS_OPTION, mandant: str | None = MANDANT_OPTION) -> Non
                 "SELECT id, document_id, variant, state, entries, inserted, known, reason"
                 " FROM bank_imports ORDER BY id DESC LIMIT 100"
             ).fetchall()
-    table = Table("import", "document", "format", "state", "entries", "new", "known", "reason")
+    table = table_of("import", "document", "format", "state", "entries", "new", "known", "reason")
     for row in rows:
         table.add_row(*("" if cell is None else escape(str(cell)) for cell in row))
     out.print(table)
@@ -193,7 +193,7 @@ def list_accounts(login: str = AS_OPTION, mandant: str | None = MANDANT_OPTION) 
                 " WHERE mandant_id = %s OR (%s::integer IS NULL AND %s) ORDER BY id",
                 (scope.mandant_id, scope.mandant_id, scope.is_owner),
             ).fetchall()
-    table = Table("id", "account", "name", "entity", "currency", "state")
+    table = table_of("id", "account", "name", "entity", "currency", "state")
     for number, key, name, entity, currency, active, proposed in rows:
         state = "proposed" if proposed else "active" if active else "inactive"
         table.add_row(str(number), escape(key), escape(name), entity or "-", currency, state)
@@ -229,7 +229,7 @@ def balances(login: str = AS_OPTION, mandant: str | None = MANDANT_OPTION) -> No
         scope = scope_of(installation.database, login, mandant)
         with installation.database.reading(scope) as connection:
             found = figures.account_balances(connection)
-    table = Table("account", "entity", "name", "balance", "as of", "bookings since")
+    table = table_of("account", "entity", "name", "balance", "as of", "bookings since")
     for one in found:
         table.add_row(
             str(one.account_id),
@@ -249,7 +249,7 @@ def unmatched(login: str = AS_OPTION, mandant: str | None = MANDANT_OPTION) -> N
         scope = scope_of(installation.database, login, mandant)
         with installation.database.reading(scope) as connection:
             found = figures.unmatched(connection)
-    table = Table("month", "entity", "bookings without", "receipts without", "proposed")
+    table = table_of("month", "entity", "bookings without", "receipts without", "proposed")
     for one in found:
         table.add_row(
             one.month,
@@ -274,7 +274,7 @@ def links(login: str = AS_OPTION, mandant: str | None = MANDANT_OPTION) -> None:
                 " FROM txn_transfers x JOIN txn_master t ON t.id = x.out_txn"
                 " WHERE x.state = 'proposed' ORDER BY 1, 2 LIMIT 200"
             ).fetchall()
-    table = Table("kind", "id", "booking", "document / booking", "amount", "grounds")
+    table = table_of("kind", "id", "booking", "document / booking", "amount", "grounds")
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
     out.print(table)

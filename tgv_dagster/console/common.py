@@ -9,6 +9,8 @@ from contextlib import contextmanager
 import psycopg
 import typer
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from tgv_dagster.arrive.imap_connection import ImapError
 from tgv_dagster.arrive.mail_access import SwitchedOff
@@ -49,6 +51,15 @@ from tgv_dagster.supervisor import PortBusy, ProcessEnded
 
 out = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
 err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def table_of(*heads: str, title: str | None = None) -> Table:
+    """An empty table; on a narrow screen cells are folded and nothing of them is cut away."""
+    made = Table(title=title, title_justify="left")
+    for head in heads:
+        made.add_column(escape(head), overflow="fold")
+    return made
+
 
 KNOWN_ERRORS = (
     BackfillRefused,

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from tgv_dagster import mailing
 from tgv_dagster.arrive import mail_ledger
@@ -29,6 +28,7 @@ from tgv_dagster.console.common import (
     out,
     person_scope,
     scope_of,
+    table_of,
 )
 from tgv_dagster.effect import dispatching
 from tgv_dagster.installation import Installation
@@ -144,9 +144,8 @@ def list_mails(
         _owner(installation, login)
         with installation.database.worker() as connection:
             rows = mail_ledger.newest(connection, outcome=outcome, limit=limit)
-        table = Table(title="mail ledger", title_justify="left")
-        for column in ("id", "route", "uid", "outcome", "reason", "rule", "thread", "stamped"):
-            table.add_column(column, overflow="fold")
+        heads = ("id", "route", "uid", "outcome", "reason", "rule", "thread", "stamped")
+        table = table_of(*heads, title="mail ledger")
         for row in rows:
             table.add_row(
                 str(row.ledger_id),

@@ -19,7 +19,6 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
-from rich.table import Table
 
 from tgv_dagster import flow
 from tgv_dagster.audit.verdict import State
@@ -33,6 +32,7 @@ from tgv_dagster.console.common import (
     out,
     scope_of,
     settings,
+    table_of,
 )
 from tgv_dagster.console.doctor import Health, examine
 from tgv_dagster.effect.status import FlowStatus, flow_status
@@ -278,10 +278,8 @@ def status(login: str = AS_OPTION, mandant: str | None = MANDANT_OPTION) -> None
 
 def show_status(found: FlowStatus) -> None:
     """Print a snapshot; the sums show that nothing is lost."""
-    table = Table(title=f"status at {found.at:%Y-%m-%d %H:%M:%S} UTC", title_justify="left")
-    table.add_column("what")
-    table.add_column("count", justify="right")
-    table.add_column("of which", overflow="fold")
+    title = f"status at {found.at:%Y-%m-%d %H:%M:%S} UTC"
+    table = table_of("what", "count", "of which", title=title)
     table.add_row("arrivals", str(found.arrived), _listed(found.arrivals))
     table.add_row("documents", str(sum(found.states.values())), _listed(found.states))
     table.add_row("  by flow stage", "", _listed(found.documents))

@@ -18,6 +18,7 @@ from tgv_dagster.console.common import (
     out,
     person_scope,
     scope_of,
+    table_of,
 )
 from tgv_dagster.store import organisation
 from tgv_dagster.understand.evidence import Field
@@ -28,9 +29,7 @@ org_app = typer.Typer(help="Tenants, entities, projects, accounts, people.", no_
 
 
 def _table(cases: tuple[CaseRow, ...], title: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    for column in ("case", "kind", "about", "since", "reason", "open"):
-        table.add_column(column, overflow="fold")
+    table = table_of("case", "kind", "about", "since", "reason", "open", title=title)
     for case in cases:
         table.add_row(
             str(case.id),

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import typer
-from rich.table import Table
 
 from tgv_dagster import backup as backups
 from tgv_dagster.audit.chain import read_chain
@@ -20,6 +19,7 @@ from tgv_dagster.console.common import (
     person_scope,
     scope_of,
     settings,
+    table_of,
 )
 from tgv_dagster.effect.duplicates import SweepProposal, propose_sweep, sweep
 from tgv_dagster.store.blobs import resolve
@@ -144,13 +144,9 @@ def sweep_duplicates(
 
 
 def _show(proposal: SweepProposal) -> None:
-    table = Table(
-        title=f"{len(proposal.duplicates)} of {proposal.documents} documents,"
-        f" {proposal.taken_at:%Y-%m-%d %H:%M} UTC",
-        title_justify="left",
-    )
-    for column in ("document", "stays", "root", "agree"):
-        table.add_column(column)
+    title = f"{len(proposal.duplicates)} of {proposal.documents} documents,"
+    title += f" {proposal.taken_at:%Y-%m-%d %H:%M} UTC"
+    table = table_of("document", "stays", "root", "agree", title=title)
     for found in proposal.duplicates:
         table.add_row(
             str(found.document_id), str(found.stays), str(found.root), ", ".join(found.reasons)

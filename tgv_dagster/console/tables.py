@@ -6,9 +6,8 @@ from pathlib import Path
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from tgv_dagster.console.common import AS_OPTION, MANDANT_OPTION, opened, out
+from tgv_dagster.console.common import AS_OPTION, MANDANT_OPTION, opened, out, table_of
 from tgv_dagster.store.db import Database
 from tgv_dagster.store.scope import Scope
 from tgv_dagster.tables import figures, querying
@@ -44,9 +43,8 @@ def hours(as_login: str = AS_OPTION, mandant: str | None = MANDANT_OPTION) -> No
     """Hours per project and month, with the documents they come from."""
     with opened() as installation:
         scope = _scope(installation.database, as_login, mandant)
-        shown = Table()
-        for head in ("month", "project", "entity", "hours", "entries", "to review", "documents"):
-            shown.add_column(head)
+        heads = ("month", "project", "entity", "hours", "entries", "to review", "documents")
+        shown = table_of(*heads)
         for row in figures.hours_per_project(installation.database, scope):
             shown.add_row(
                 row.month,
@@ -70,9 +68,8 @@ def logbook(
     with opened() as installation:
         scope = _scope(installation.database, as_login, mandant)
         trips = figures.logbook(installation.database, scope, year=year)
-        shown = Table(title="trips", title_justify="left")
-        for head in ("day", "vehicle", "km", "from", "to", "project", "purpose", "document"):
-            shown.add_column(head, overflow="fold")
+        heads = ("day", "vehicle", "km", "from", "to", "project", "purpose", "document")
+        shown = table_of(*heads, title="trips")
         for trip in trips:
             shown.add_row(
                 f"{trip.day}",
@@ -112,9 +109,7 @@ def query(
             number = keep and querying.keep(installation.database, scope, found, title=keep)
         except (querying.QueryRefused, WorkingNotFound) as error:
             raise typer.BadParameter(str(error)) from error
-        shown = Table()
-        for name in found.frame.columns:
-            shown.add_column(escape(name))
+        shown = table_of(*found.frame.columns)
         for row in found.frame.head(50).iter_rows():
             shown.add_row(*("" if cell is None else escape(str(cell)) for cell in row))
         out.print(shown)
@@ -149,9 +144,7 @@ def _show(recognised: Recognised) -> None:
         f"Class {kind.table_class}, target {kind} ({proposal.confidence:.0%}): "
         + escape(", ".join(proposal.why) or "no target fits")
     )
-    columns = Table()
-    for head in ("column", "is", "read as", "field"):
-        columns.add_column(head)
+    columns = table_of("column", "is", "read as", "field")
     fields = {label: name for name, label in proposal.mapping.fields.items()}
     for column in recognised.columns:
         told = f"{column.reading} {column.unit}".strip() or column.notice

@@ -8,9 +8,8 @@ from datetime import timedelta
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from tgv_dagster.console.common import AS_OPTION, MANDANT_OPTION, opened, out
+from tgv_dagster.console.common import AS_OPTION, MANDANT_OPTION, opened, out, table_of
 from tgv_dagster.web import tokens
 from tgv_dagster.web.tokens import DEFAULT_LIFETIME, TokenError
 
@@ -52,9 +51,8 @@ def create(
 def list_all() -> None:
     """List every token, newest first."""
     with opened() as installation:
-        table = Table(title="tokens", title_justify="left")
-        for column in ("token", "login", "tenant", "name", "expires", "state"):
-            table.add_column(column, overflow="fold")
+        heads = ("token", "login", "tenant", "name", "expires", "state")
+        table = table_of(*heads, title="tokens")
         for row in tokens.list_tokens(installation.database):
             expires = "never" if row.expires_at is None else f"{row.expires_at:%Y-%m-%d}"
             table.add_row(

@@ -6,10 +6,9 @@ import sys
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from tgv_dagster.audit.ledger import GateClosed
-from tgv_dagster.console.common import AS_OPTION, err, opened, out
+from tgv_dagster.console.common import AS_OPTION, err, opened, out, table_of
 from tgv_dagster.web import passwords
 from tgv_dagster.web.passwords import PasswordError
 
@@ -52,9 +51,7 @@ def add(
 def list_all() -> None:
     """List everybody with whether the pages let them in."""
     with opened() as installation:
-        table = Table(title="users", title_justify="left")
-        for column in ("login", "name", "signs in", "roles"):
-            table.add_column(column, overflow="fold")
+        table = table_of("login", "name", "signs in", "roles", title="users")
         for user in passwords.list_users(installation.database):
             signs_in = "yes" if user.signs_in else "no"
             table.add_row(user.login, escape(user.name), signs_in, escape(", ".join(user.roles)))

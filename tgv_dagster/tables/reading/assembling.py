@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import polars as pl
 
+from tgv_dagster.tables.lexicon import known_labels
 from tgv_dagster.tables.model import (
     AsideRow,
     Choice,
@@ -24,6 +25,7 @@ from tgv_dagster.tables.model import (
     SetAside,
     TableUnreadable,
 )
+from tgv_dagster.tables.reading.dialect import looks_typed
 from tgv_dagster.tables.reading.header import clean_labels, find_header, usual_width
 from tgv_dagster.tables.reading.tidying import tidy
 
@@ -81,6 +83,48 @@ def from_grid(sheet: str, rows: Sequence[Row], *, header: int | None = None) -> 
             questions=question,
         )
     )
+
+
+def parts_of(rows: Sequence[Row]) -> tuple[Sequence[Row], ...]:
+    """The tables that stand one below the other in a grid, cut before each heading of its own.
+
+    A block between empty rows begins a table when its first row names columns and values follow;
+    everything else belongs to the table above it, or is the preamble of the first.
+    """
+    blocks: list[list[Row]] = []
+    for row in rows:
+        if not any(cell.text.strip() for cell in row.cells):
+            continue
+        if not blocks or row.line > blocks[-1][-1].line + 1:
+            blocks.append([])
+        blocks[-1].append(row)
+    begins = [number for number, block in enumerate(blocks) if _begins_table(block)]
+    begins = [
+        begin
+        for begin, end in pairwise([*begins, len(blocks)])
+        if sum(map(_is_valued, chain.from_iterable(blocks[begin:end]))) >= 2
+    ]
+    if len(begins) < 2:
+        return (rows,)
+    ends = [*begins[1:], len(blocks)]
+    return tuple(
+        [row for block in blocks[start:end] for row in block]
+        for start, end in zip([0, *begins[1:]], ends, strict=True)
+    )
+
+
+def _begins_table(block: Sequence[Row]) -> bool:
+    head = [cell.text.strip() for cell in block[0].cells]
+    full = [text for text in head if text]
+    if len(full) < 3 or known_labels(tuple(full)) < 2:
+        return False
+    if _is_valued(block[0]):
+        return False
+    return any(map(_is_valued, block[1:]))
+
+
+def _is_valued(row: Row) -> bool:
+    return any(map(looks_typed, map(_shape, row.cells)))
 
 
 def from_records(

@@ -14,6 +14,8 @@ from tgv_dagster.tables.lexicon import begins_total
 from tgv_dagster.tables.model import AsideRow, RawTable, SetAside
 
 _LAST_ROWS = 12
+_SEARCHED_ROWS = 100_000
+_INCOMPLETE = (SetAside.RAGGED, SetAside.UNSOLVED_FORMULA)
 
 
 def tidy(table: RawTable) -> RawTable:
@@ -24,15 +26,25 @@ def tidy(table: RawTable) -> RawTable:
 
 
 def _with_ragged_footers(table: RawTable) -> RawTable:
-    """Ragged lines behind the last row that begin with the word of a sum are such lines, too."""
+    """Incomplete lines behind the last row that begin with the word of a sum are such lines."""
     last = int(table.last_lines[-1]) if table.height else 0
     changed = [
         replace(row, reason=SetAside.FOOTER)
-        if row.reason is SetAside.RAGGED and row.first_line > last and begins_total(_begin(row.raw))
+        if row.reason in _INCOMPLETE and row.first_line > last and begins_total(_begin(row.raw))
         else row
         for row in table.aside
     ]
     return replace(table, aside=tuple(changed))
+
+
+def _is_sum(table: RawTable, row: int) -> bool:
+    full = [cell.strip() for cell in table.raw_row(row) if cell.strip()]
+    return bool(full) and begins_total(full[0]) and len(full) <= max(2, len(table.labels) // 2)
+
+
+def _begin_sums(cells: pl.Series) -> np.ndarray:
+    words = [cell for cell in cells.unique() if begins_total(cell)]
+    return cells.is_in(words).to_numpy()
 
 
 def _begin(raw: str) -> str:
@@ -110,13 +122,16 @@ def _without_blank_columns(table: RawTable) -> RawTable:
 
 
 def _without_footers(table: RawTable) -> RawTable:
-    """Rows at the end whose first word is a sum and that are mostly empty."""
+    """Rows whose first word is a sum and that are mostly empty: at the end, or in between where
+    the word stands in the first column."""
     keep = np.ones(table.height, dtype=bool)
     for row in range(table.height - 1, max(-1, table.height - 1 - _LAST_ROWS), -1):
-        full = [cell.strip() for cell in table.raw_row(row) if cell.strip()]
-        if not full or not begins_total(full[0]) or len(full) > max(2, len(table.labels) // 2):
+        if not _is_sum(table, row):
             break
         keep[row] = False
+    if 0 < table.height <= _SEARCHED_ROWS:
+        for row in np.flatnonzero(_begin_sums(table.cells.to_series(0))):
+            keep[row] = keep[row] and not _is_sum(table, int(row))
     if keep.all():
         return table
     found = tuple(aside_row(table, int(r), SetAside.FOOTER) for r in np.flatnonzero(~keep))

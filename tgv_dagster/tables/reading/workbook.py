@@ -17,7 +17,7 @@ from typing import Any
 
 from tgv_dagster.tables.model import FileTables, Native, RawTable, TableUnreadable
 from tgv_dagster.tables.reading import workbook_cells
-from tgv_dagster.tables.reading.assembling import EMPTY, Cell, Row, from_grid
+from tgv_dagster.tables.reading.assembling import EMPTY, Cell, Row, from_grid, parts_of
 
 _MEMORY_BYTES = 2 * 2**30
 _SECONDS = 120
@@ -45,11 +45,12 @@ def read_workbook(data: bytes, headers: dict[str, int] | None = None) -> FileTab
     tables: list[RawTable] = []
     skipped: list[tuple[str, str]] = []
     for sheet in told["sheets"]:
-        name = str(sheet["name"])
-        try:
-            tables.append(from_grid(name, _rows(sheet), header=(headers or {}).get(name)))
-        except TableUnreadable as error:
-            skipped.append((name, str(error)))
+        for number, rows in enumerate(parts_of(_rows(sheet)), start=1):
+            name = str(sheet["name"]) + (f" ({number})" if number > 1 else "")
+            try:
+                tables.append(from_grid(name, rows, header=(headers or {}).get(name)))
+            except TableUnreadable as error:
+                skipped.append((name, str(error)))
     if not tables:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped[:5])
         raise TableUnreadable(f"no sheet holds a table ({reasons})")
