@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from table_flow import MORNING, export
 
+from tgv_dagster import vollzug
 from tgv_dagster.arrive.gates import GateKind, NewArrival, arrival_key
 from tgv_dagster.arrive.raw import save_raw
 from tgv_dagster.flow import run_until_idle
@@ -59,3 +60,46 @@ def test_structured_files_are_asked_about_and_papers_are_left_alone(
             "SELECT count(*) FROM cases WHERE kind = 'new_schema' AND state = 'open'"
         ).fetchone()
     assert found == (1,)
+
+
+KONTO = (
+    "Kontonummer DE02120300000000202051\n\nBuchungstag;Verwendungszweck;Empfänger;Betrag;Währung\n"
+)
+
+
+def a_card(installation: Installation, action: str) -> int:
+    with installation.database.worker() as connection:
+        row = connection.execute(
+            "SELECT id FROM cards WHERE action = %s AND state = 'pending' ORDER BY id LIMIT 1",
+            (action,),
+        ).fetchone()
+    assert row is not None, action
+    return int(row[0])
+
+
+def bookings(installation: Installation) -> list[str]:
+    with installation.database.worker() as connection:
+        found = connection.execute("SELECT amount::text FROM txn_master ORDER BY booking_date")
+        return [row[0] for row in found.fetchall()]
+
+
+def test_tables_that_wait_for_their_account_are_booked_once_a_person_confirmed_it(
+    installation: Installation,
+) -> None:
+    arrive(installation, "jan.csv", f"{KONTO}30.01.2026;Miete;Haus;-500,00;EUR\n".encode())
+    run_until_idle(installation)
+    anna = Scope.for_principal(installation.database, "anna", mandant="nord", source="test")
+    vollzug.execute(installation, anna, a_card(installation, "confirm_table"), choice="take_over")
+    arrive(installation, "feb.csv", f"{KONTO}28.02.2026;Miete;Haus;-510,00;EUR\n".encode())
+    run_until_idle(installation)
+    assert bookings(installation) == []
+    assert outcomes(installation) == {"jan.csv": "asked", "feb.csv": "asked"}
+
+    done = vollzug.execute(
+        installation, anna, a_card(installation, "confirm_account"), choice="nord-gmbh"
+    )
+    run_until_idle(installation)
+
+    assert (done.card.result or {})["done"]["due"] == 2
+    assert outcomes(installation) == {"jan.csv": "imported", "feb.csv": "imported"}
+    assert bookings(installation) == ["-500.00", "-510.00"]
