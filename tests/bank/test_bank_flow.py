@@ -282,6 +282,29 @@ def test_the_finance_stage_follows_what_is_recorded(firm: Database) -> None:
     assert follows() == "EVALUATE"
 
 
+def test_a_part_of_the_amount_does_not_close_an_invoice(firm: Database) -> None:
+    """Known fault 163: 150 paid of 200."""
+    paper = invoice(firm, "200.00", "RE-4712")
+    parts = [booking("2026-03-03", "-150.00", "a"), booking("2026-03-04", "-50.00", "b")]
+    bring(firm, camt(camt_statement(parts)))
+    stages = []
+    for amount in (150, 50):
+        with firm.worker() as connection:
+            connection.execute(
+                "INSERT INTO txn_document_links (txn_id, document_id, amount, state, set_by)"
+                " SELECT id, %s, %s, 'confirmed', 'anna' FROM txn_master WHERE amount = %s",
+                (paper, amount, -amount),
+            )
+            finance_stage.follow(connection)
+            row = connection.execute(
+                "SELECT finance_stage FROM documents WHERE id = %s", (paper,)
+            ).fetchone()
+        assert row is not None
+        stages.append(finance_stage.FinanceStage(row[0]).name)
+
+    assert stages == ["RECONCILE", "CLOSE"]
+
+
 # ------------------------------------------------------------------ transfers
 
 

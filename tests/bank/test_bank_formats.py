@@ -243,6 +243,15 @@ def test_a_purpose_has_no_limit_and_free_text_stays_text() -> None:
     assert line.purpose.startswith("x" * 1000)
 
 
+@pytest.mark.parametrize("moment", ["2601011200+0100", "2601011200-0330", "2601011200", "kaputt"])
+def test_the_moment_of_a_report_and_free_lines_change_no_booking(moment: str) -> None:
+    content = entry("2001010101C5,00NMSC", ":NS: ohne Ziffern\nfrei").replace(
+        b":60F:", f":13D:{moment}\n:60F:".encode()
+    )
+    file = read(content)
+    assert (amounts(file), len(file.refusals)) == ([Decimal("5.00")], 0)
+
+
 def test_broken_tags_are_mended_or_refused_and_never_lost() -> None:
     text = (
         f":20:S\n:25:{IBAN}\n:28C:1/1\n:60F:C200101EUR0,00\n :61:1811261126CR\n30,00N062NONREF\n:\n"

@@ -25,7 +25,7 @@ def follow(connection: Connection) -> int:
     """Set the stage of every receipt to what is recorded; returns how many changed.
 
     collect: not decided yet · clarify: a person is asked · reconcile: waits for its booking ·
-    close: a person confirmed its booking · evaluate: its month is closed.
+    close: a person confirmed bookings of its whole amount · evaluate: its month is closed.
     """
     return connection.execute(
         """
@@ -33,7 +33,8 @@ def follow(connection: Connection) -> int:
         FROM (
             SELECT r.id, CASE
                 WHEN p.locked_at IS NOT NULL THEN %(evaluate)s
-                WHEN EXISTS (SELECT 1 FROM txn_document_links l
+                WHEN (SELECT sum(l.amount) >= coalesce(abs(r.amount_gross), 0)
+                    FROM txn_document_links l
                     WHERE l.document_id = r.id AND l.state = 'confirmed') THEN %(close)s
                 WHEN r.flow_stage = 'clarify' OR EXISTS (SELECT 1 FROM cases c
                     WHERE c.document_id = r.id AND c.state = 'open') THEN %(clarify)s
