@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from tgv_dagster.console import (
+    archive,
     asking,
     bank,
     cards,
@@ -31,6 +32,7 @@ app = typer.Typer(
 app.command("run")(operate.run)
 app.command("status")(operate.status)
 app.command("search")(asking.ask)
+app.command("import")(archive.import_command)
 app.command("export")(exporting.export_command)
 app.command("evaluate")(evaluating.evaluate)
 app.command("evaluate-own")(evaluating.evaluate_own)

@@ -25,7 +25,8 @@ _SPLITS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "œ": "
 class Lexicon:
     """`fields`: known words per target and field, the best first; `text_labels`: columns whose
     digits are text; `totals`: words that begin a line of sums; `apart`: words that make a label
-    mean another thing than the rest of it says; `booked`, `pending`, `refused`: states."""
+    mean another thing than the rest of it says; `booked`, `pending`, `refused`:
+    states; `archive`: columns of a listing of old papers."""
 
     fields: dict[str, dict[str, tuple[str, ...]]]
     text_labels: frozenset[str]
@@ -34,6 +35,7 @@ class Lexicon:
     booked: frozenset[str]
     pending: frozenset[str]
     refused: frozenset[str]
+    archive: dict[str, tuple[str, ...]]
 
 
 def normal_label(label: str) -> str:
@@ -66,7 +68,9 @@ def lexicon() -> Lexicon:
         for target, known in data["fields"].items()
     }
     sets = ("text_labels", "totals", "apart", "booked", "pending", "refused")
-    return Lexicon(fields, *(frozenset(map(normal_label, data[name])) for name in sets))
+    archive = {name: tuple(map(normal_label, words)) for name, words in data["archive"].items()}
+    words = (frozenset(map(normal_label, data[name])) for name in sets)
+    return Lexicon(fields, *words, archive=archive)
 
 
 @cache
@@ -87,6 +91,11 @@ def known_labels(labels: tuple[str, ...]) -> int:
     """How many of the labels the lexicon knows."""
     words = _all_words()
     return sum(normal_label(x) in words or bare_label(x) in words for x in labels if x.strip())
+
+
+def archive_words() -> dict[str, tuple[str, ...]]:
+    """Words of the columns of a listing of old papers, per field."""
+    return lexicon().archive
 
 
 def holds_text(label: str) -> bool:
