@@ -6,7 +6,7 @@ import datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_flow import organised, rows, scope_of, states, taken
 
@@ -189,12 +189,14 @@ def test_ways_keep_their_kind_and_the_preferred_one_comes_first():
     ]
 
 
+@settings(max_examples=60)
 @given(st.binary(max_size=300))
 def test_no_bytes_break_the_reader(raw: bytes):
     read_components(b"BEGIN:VCARD\r\nFN:" + raw + b"\r\nEND:VCARD\r\n")
     read_calendar(b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART" + raw + b"\nEND:VEVENT")
 
 
+@settings(max_examples=60)
 @given(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1))
 def test_a_name_comes_back_however_it_is_folded(name: str):
     escaped = name.replace("\\", "\\\\").replace(",", "\\,").replace(";", "\\;")

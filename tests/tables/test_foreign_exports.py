@@ -146,6 +146,26 @@ def test_a_row_in_another_currency_than_its_column_is_refused():
     )
 
 
+@pytest.mark.parametrize("column", ["Verwendungszweck", "Empfänger", "Kundenreferenz", "BIC"])
+def test_a_balance_is_no_booking_in_whatever_column_it_is_named(column: str):
+    labels = ["Buchungstag", "Verwendungszweck", "Empfänger", "Kundenreferenz", "BIC", "Betrag"]
+
+    def row(day: str, amount: str, **cells: str) -> str:
+        told = {"Buchungstag": day, "Betrag": amount} | cells
+        return ";".join(told.get(label, "") for label in labels)
+
+    lines = [
+        row("02.01.2026", "-5,00", Verwendungszweck="Strom", Empfänger="Stadtwerke"),
+        row("01.01.2026", "10,00", **{column: "Anfangssaldo"}),
+        row("02.01.2026", "5,00", **{column: "Endsaldo"}),
+    ]
+    found = recognised("\n".join((";".join(labels), *lines, "")))
+
+    assert booked(found) == ([("2026-01-02", "-5.00")], ())
+    file = bank_file(found.table, found.mapping, known_currency="EUR")
+    assert file.statements[0].balances is True
+
+
 def test_lines_of_semicolons_with_decimal_commas_are_not_cut_at_the_commas():
     found = recognised(
         "30/01/2026;-89,00;Prélèvement;;EDF;0;Divers;\n28/01/2026;2500,00;Virement;;SALAIRE;0;Divers;\n"

@@ -242,13 +242,23 @@ def _apart(rows: Sequence[TableRow]) -> tuple[list[TableRow], list[tuple[bool, T
     bookings: list[TableRow] = []
     stated: list[tuple[bool, TableRow]] = []
     for row in rows:
-        texts = [row.purpose, row.counterparty_name or "", row.bank_reference or ""]
-        told = [text.strip(" :").lower() for text in texts if text.strip()]
-        if len(told) == 1 and told[0].startswith((*_OPENING, *_CLOSING)):
-            stated.append((told[0].startswith(_OPENING), row))
-        else:
+        said = _stated_balance(row)
+        if said is None:
             bookings.append(row)
+        else:
+            stated.append((said.startswith(_OPENING), row))
     return bookings, stated
+
+
+def _stated_balance(row: TableRow) -> str | None:
+    """The words of a balance, in whatever column, where the row says nothing else about itself."""
+    texts = [row.purpose, row.counterparty_name or ""]
+    told = [text.strip(" :").lower() for text in texts if text.strip()]
+    if len(told) > 1 or any(not text.startswith((*_OPENING, *_CLOSING)) for text in told):
+        return None
+    others = (row.bank_reference or "", *row.raw.split(" | "))
+    cells = told or [cell.strip(" :").lower() for cell in others]
+    return next((cell for cell in cells if cell.startswith((*_OPENING, *_CLOSING))), None)
 
 
 def _with_stated(

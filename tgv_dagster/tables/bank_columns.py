@@ -47,7 +47,7 @@ def can_hold(table: RawTable, field: str, label: str) -> bool:
     """Whether the cells of a column can be this field: an account has digits, a state is known."""
     if field == "account":
         filled = _filled(table.column(label))
-        return bool(filled.str.contains(_ACCOUNT).all())
+        return bool(len(filled)) and bool(filled.str.contains(_ACCOUNT).all())
     if field == "status":
         states = {state_of(cell) for cell in _few(table.column(label)) or ("?",)}
         return bool(states - {State.UNKNOWN})
