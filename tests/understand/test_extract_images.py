@@ -2,14 +2,16 @@
 
 import io
 import resource
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from extraction_files import LETTER, image_bytes, photo, picture, read, written
 from PIL import Image, ImageFilter
 
 from tgv_dagster.understand.extraction import Method, Status
-from tgv_dagster.understand.readers.ocr import is_photo
+from tgv_dagster.understand.readers.ocr import is_photo, is_texture
 
 RECEIPT = (
     "Baumarkt Nord",
@@ -206,3 +208,45 @@ def test_a_blurred_photo_keeps_its_low_quality(tmp_path: Path):
 
     quality = found.pages[0].quality
     assert quality is not None and quality < 0.6
+
+
+def _texture(kind: str, size: tuple[int, int]) -> np.ndarray:
+    """Noise of one dot, of blocks, and the blurred kind of grass and leaves."""
+    rng, (width, height) = np.random.default_rng(7), size
+    if kind == "dots":
+        return rng.integers(0, 256, (height, width), dtype=np.uint8)
+    if kind == "blocks":
+        blocks = rng.integers(0, 256, (height // 4, width // 4), dtype=np.uint8)
+        return np.kron(blocks, np.ones((4, 4), dtype=np.uint8))
+    blurred = np.clip(128 + 60 * rng.normal(0, 1, (height // 2, width // 2)), 0, 255)
+    return np.asarray(
+        Image.fromarray(blurred.astype(np.uint8)).resize(size, Image.Resampling.BICUBIC)
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"), [("dots", (3000, 2000)), ("blocks", (2000, 1200)), ("leaves", (2000, 1200))]
+)
+def test_a_photo_of_noise_ends_without_text_and_holds_nobody(
+    kind: str, size: tuple[int, int], tmp_path: Path
+):
+    image = Image.fromarray(_texture(kind, size))
+    before = time.process_time()
+    found = read(written(tmp_path / "noise.jpg", image_bytes(image, "JPEG", quality=85)))
+    assert found.status in (Status.EMPTY, Status.TRUNCATED)
+    assert not found.text and found.reason
+    assert time.process_time() - before < 60  # CPU seconds: the engine alone took many minutes
+
+
+@pytest.mark.parametrize("reduced", [1, 2, 4])
+def test_a_full_page_is_no_texture_at_any_size(reduced: int):
+    page = picture(RECEIPT * 8, size=(1800, 2400)).convert("L").reduce(reduced)
+    assert not is_texture(np.asarray(page), reduced)
+
+
+def test_text_on_a_noisy_scan_is_read(tmp_path: Path):
+    page = np.asarray(picture(RECEIPT, size=(1800, 1200)).convert("L")).copy()
+    page[np.random.default_rng(3).random(page.shape) < 0.12] = 30
+    assert is_texture(page)
+    found = read(written(tmp_path / "x", image_bytes(Image.fromarray(page), "PNG")))
+    assert "47,32" in found.text

@@ -7,11 +7,13 @@ values; which fields a kind of document must have belongs to the registry of the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
+from tgv_dagster.understand import words
 from tgv_dagster.understand.dates import DateMention, DateRole
 from tgv_dagster.understand.doctypes import BOOKING_KINDS, CONTRACT_KINDS, DocType
 from tgv_dagster.understand.einvoice_model import EInvoice
@@ -84,6 +86,8 @@ def state_dates(
     """
     findings: list[Finding] = []
     points: list[OpenPoint] = []
+    if doc_type is DocType.REMINDER:
+        mentions = tuple(m for m in mentions if not _dates_the_bill(m))
     for role, field in _axes(doc_type):
         choice = choose_date(mentions, role)
         if doc_type is DocType.RECEIPT and role is DateRole.ISSUED:
@@ -104,6 +108,14 @@ def state_dates(
         elif doc_type in BOOKING_KINDS and field in (Field.INVOICE_DATE, Field.DUE_DATE):
             points += _date_question(field, choice)
     return tuple(findings), tuple(points)
+
+
+_BILL = re.compile(r"rechnung|invoice|facture|fattura|счет")
+
+
+def _dates_the_bill(mention: DateMention) -> bool:
+    """Whether a day belongs to the bill that a reminder reminds of, and not to the reminder."""
+    return mention.role is DateRole.ISSUED and _BILL.search(words.fold(mention.label)) is not None
 
 
 _ONLY_DATE = 0.8

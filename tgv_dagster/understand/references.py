@@ -15,6 +15,8 @@ def is_earlier(folded: str, start: int, end: int) -> bool:
 
     `folded` has been through `words.fold`; `start` and `end` are the place of the noun.
     """
+    while start > 0 and folded[start - 1].isalpha():
+        start -= 1  # the noun may end a compound: "Abschlagsrechnung"
     before = folded[max(0, start - _REACH) : start]
     return bool(
         _words("before", r"(?<!\w)(?:{})\s{{1,3}}$").search(before)

@@ -1,7 +1,7 @@
 """Invoices, credit notes and receipts in layout families, generated from a seed.
 
 Each family is one function of a drawn `Sale` and a table of words. The families of the test part
-stand in `unseen_papers` and `unseen_trades`: nothing was changed after their figures were seen.
+stand in `unseen_papers` and `unseen_later`: nothing was changed after their figures were seen.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from tgv_dagster.deepen.evaluation.papers import (
 from tgv_dagster.deepen.evaluation.sales import LANGUAGES, TRAPS, Family, Sale, draw
 from tgv_dagster.deepen.evaluation.sender_papers import SENDERS
 from tgv_dagster.deepen.evaluation.shop_papers import SHOPS
+from tgv_dagster.deepen.evaluation.trade_papers import TRADES
+from tgv_dagster.deepen.evaluation.unseen_later import RENTALS
 from tgv_dagster.deepen.evaluation.unseen_papers import BOOKINGS, SEEN_BOOKINGS
-from tgv_dagster.deepen.evaluation.unseen_trades import TRADES
 from tgv_dagster.understand.evidence import Field
 
 # --- tuning families -----------------------------------------------------------------------------
@@ -282,8 +283,9 @@ FAMILIES: Mapping[Part, Mapping[str, Family]] = MappingProxyType(
             **SENDERS,
             **SHOPS,
             **SEEN_BOOKINGS,
+            **TRADES,
         },
-        Part.TEST: {**BOOKINGS, **TRADES},
+        Part.TEST: {**BOOKINGS, **RENTALS},
     }
 )
 

@@ -21,8 +21,9 @@ from tgv_dagster.deepen.evaluation.deals import (
 from tgv_dagster.deepen.evaluation.papers import LabelledPaper, Part, in_figures, in_words
 from tgv_dagster.deepen.evaluation.sales import LANGUAGES
 from tgv_dagster.deepen.evaluation.shop_papers import SUMMARIES
+from tgv_dagster.deepen.evaluation.trade_papers import FRAMES
+from tgv_dagster.deepen.evaluation.unseen_later import CONSULTANCIES
 from tgv_dagster.deepen.evaluation.unseen_papers import CONTRACTS, SEEN_CONTRACTS
-from tgv_dagster.deepen.evaluation.unseen_trades import FRAMES
 from tgv_dagster.understand.evidence import Field
 
 
@@ -271,8 +272,9 @@ FAMILIES: Mapping[Part, Mapping[str, Family]] = MappingProxyType(
             "lease": _lease,
             **SUMMARIES,
             **SEEN_CONTRACTS,
+            **FRAMES,
         },
-        Part.TEST: {**CONTRACTS, **FRAMES},
+        Part.TEST: {**CONTRACTS, **CONSULTANCIES},
     }
 )
 

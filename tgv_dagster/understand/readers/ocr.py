@@ -7,6 +7,7 @@ between OCR and a text layer (`pdf`).
 
 import functools
 import os
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -194,20 +195,43 @@ class OcrSession:
     settings: ExtractionSettings
     languages: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
+    deadline: float = 0.0
 
     def __post_init__(self) -> None:
         self.languages = self.languages or self.settings.languages
 
     def read(self, gray: np.ndarray, dpi: int) -> Recognised:
-        """Recognise an 8-bit image (height, width). Raises UnsupportedError, ReaderError."""
+        """Recognise an 8-bit image (height, width). Raises UnsupportedError, ReaderError.
+
+        All looks at a page share `page_ocr_seconds`. Texture without paper (grass, noise) costs the
+        engine minutes: single dots go away, then it is read at half or a quarter of its size,
+        the first that is calm, or not at all.
+        """
         require_languages(self.settings, self.languages)
+        self.deadline = time.monotonic() + self.settings.page_ocr_seconds
+        if not is_texture(gray):
+            return self._read(gray, dpi)
+        calm = np.asarray(Image.fromarray(gray).filter(ImageFilter.MedianFilter(3)))
+        for factor in _CALMING:
+            small = np.asarray(Image.fromarray(calm).reduce(factor))
+            if not is_texture(small, factor):
+                return _shrunk(self._read(small, max(70, dpi // factor)), 1 / factor)
+        return _NOTHING
+
+    def _read(self, gray: np.ndarray, dpi: int) -> Recognised:
         photo = is_photo(gray)
         first = self._look(level_light(gray) if photo else gray, dpi, self.languages, photo=photo)
         if first.words and first.confidence >= _SURE:
             return self._other_language(gray, dpi, first)
         if first.words and first.confidence >= _FAIR:
             return self._larger(gray, dpi, first)
+        if self._left() < self.settings.page_ocr_seconds / 2:
+            return first
         return self._second_looks(gray, dpi, first)
+
+    def _left(self) -> float:
+        """Seconds left for looks at this page."""
+        return self.deadline - time.monotonic()
 
     def _second_looks(self, gray: np.ndarray, dpi: int, first: Recognised) -> Recognised:
         """Turn, change the script, enlarge, level the light: what the page gives evidence for."""
@@ -279,7 +303,7 @@ class OcrSession:
         engine.SetVariable("thresholding_method", _SAUVOLA if photo else "0")
         _set_image(engine, gray, dpi)
         try:
-            if not engine.Recognize(int(self.settings.page_ocr_seconds * 1000)):
+            if not engine.Recognize(max(1, int(self._left() * 1000))):
                 raise ReaderError("OCR of a page was stopped by its time limit")
             found = _parse(engine.GetTSVText(0), turned)
             slope, downwards = _direction(engine)
@@ -360,8 +384,34 @@ def _enlarge(gray: np.ndarray, factor: int) -> np.ndarray:
     return np.asarray(Image.fromarray(gray).resize(size, Image.Resampling.BICUBIC))
 
 
-def _shrunk(look: Recognised, factor: int) -> Recognised:
+def _shrunk(look: Recognised, factor: float) -> Recognised:
     return replace(look, boxes=look.boxes / factor)
+
+
+_CALMING = (2, 4)
+_TILE, _EDGE, _ROUGH, _CALM, _LARGE = 64, 40, 0.1, 0.02, 1_000_000
+_NOTHING = Recognised([], np.empty((0, 4)), np.empty(0), np.empty(0, dtype=int))
+
+
+def is_texture(gray: np.ndarray, reduced: int = 1) -> bool:
+    """Whether edges cover a large picture everywhere: even the fullest page has calm paper.
+
+    `reduced` is by how much the picture was made smaller before.
+    """
+    large = gray.size * reduced * reduced >= _LARGE
+    return large and _roughness(gray, _TILE // reduced) > (_ROUGH if reduced == 1 else _CALM)
+
+
+def _roughness(gray: np.ndarray, tile: int) -> float:
+    """Share of edges in the calmest fifth of the tiles."""
+    rows, columns = gray.shape[0] // tile, gray.shape[1] // tile
+    if not rows or not columns:
+        return 0.0
+    part = gray[: rows * tile, : columns * tile]
+    edges = np.zeros(part.shape, dtype=bool)
+    edges[:, 1:] = np.abs(np.diff(part.astype(np.int16), axis=1)) > _EDGE
+    shares = edges.reshape(rows, tile, columns, tile).mean(axis=(1, 3))
+    return float(np.percentile(shares, 20))
 
 
 def is_photo(gray: np.ndarray) -> bool:

@@ -1,9 +1,4 @@
-"""More families of the test part: trade bills, hotel bills, two tax rates, framework agreements.
-
-Written after the rules of December 2026 and measured before anything was changed because of them.
-Whoever changes a rule after seeing figures of a family here moves it to the tuning part and writes
-another one.
-"""
+"""Families of the tuning part: trade bills, hotel bills, two tax rates, framework agreements."""
 
 from __future__ import annotations
 

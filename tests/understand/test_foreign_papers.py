@@ -1,0 +1,170 @@
+"""Papers of kinds, currencies and habits nobody prepared for: right, asked, and never made up."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from understanding_papers import VOCABULARY
+
+from tgv_dagster.deepen.specialists import SpecialistInput, specialise
+from tgv_dagster.understand.doctypes import DocType
+from tgv_dagster.understand.triage import TriageInput, triage
+from tgv_dagster.understand.values import as_text
+
+HEAD = (
+    "Kranich Spedition KG\nLindenallee 4\n04109 Leipzig\nTel. 0341 5550188\n\n"
+    "Alpha Werkstatt GmbH\nHafenweg 3\n50667 Köln\n\n"
+)
+
+
+def _read(text: str) -> tuple[DocType, dict[str, str], set[str]]:
+    """The kind, the stated values and the fields that are asked."""
+    first = triage(TriageInput(pages=(text,), vocabulary=VOCABULARY, media_type="application/pdf"))
+    asked = frozenset(point.field for point in first.open_points)
+    then = specialise(
+        SpecialistInput(
+            first.doc_type, (text,), first.findings, asked, first.language, as_of=date(2026, 11, 30)
+        )
+    )
+    stated = {
+        str(found.field): said
+        for found in (*then.findings, *first.findings)
+        if (said := as_text(found.value)) is not None
+    }
+    points = {str(point.field) for point in (*first.open_points, *then.open_points)}
+    return first.doc_type, stated, points
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "values"),
+    [
+        (
+            HEAD + "Leipzig, 12.05.2026\n\n2. Mahnung\n\nRechnung 2026-118 vom 02.03.2026"
+            "  1.190,00 EUR\nMahngebühr  5,00 EUR\nVerzugszinsen  12,40 EUR\n"
+            "Offener Gesamtbetrag  1.207,40 EUR\nBitte überweisen Sie bis zum 26.05.2026.",
+            DocType.REMINDER,
+            {"letter_date": "2026-05-12", "due_date": "2026-05-26", "amount_due": "1207.40"},
+        ),
+        (
+            HEAD + "Schlussrechnung Nr. 2026-90\nRechnungsdatum 04.05.2026\nLeistung netto"
+            " 10.000,00 EUR\nMwSt 19 % 1.900,00 EUR\nGesamtbetrag 11.900,00 EUR\nabzgl."
+            " Abschlagsrechnung 2026-41 vom 01.03.2026 -5.950,00 EUR\nRestbetrag 5.950,00 EUR",
+            DocType.INVOICE,
+            {
+                "invoice_number": "2026-90",
+                "invoice_date": "2026-05-04",
+                "amount_gross": "11900.00",
+            },
+        ),
+        (
+            HEAD + "Gutschrift Nr. G-12\nDatum 04.05.2026\nzu Rechnung 2026-77 vom 01.04.2026\n"
+            "Netto -100,00 EUR\nMwSt 19 % -19,00 EUR\nGesamtbetrag -119,00 EUR",
+            DocType.CREDIT_NOTE,
+            {"invoice_number": "G-12", "invoice_date": "2026-05-04", "amount_gross": "-119.00"},
+        ),
+        (
+            HEAD + "Rechnung Nr. 2026-77\nDatum 04.05.2026\nNetto 1.000,00 EUR\n19 % MwSt 190,00"
+            " EUR\nBrutto 1.190,00 EUR\nBei Zahlung bis 11.05.2026 abzgl. 2 % Skonto: 1.166,20"
+            " EUR",
+            DocType.INVOICE,
+            {"amount_gross": "1190.00", "invoice_date": "2026-05-04"},
+        ),
+        (
+            "Schreinerei Habegger AG\nUetlibergstrasse 138\n8045 Zürich\n\nAlpha Werkstatt GmbH\n"
+            "Hafenweg 3\n50667 Köln\n\nRechnung Nr. 10978\nDatum: 12. Mai 2026\nNetto CHF"
+            " 1'250.00\nMWST 8.1% CHF 101.25\nTotal CHF 1'351.25",
+            DocType.INVOICE,
+            {"currency": "CHF", "amount_gross": "1351.25", "provider": "Schreinerei Habegger AG"},
+        ),
+        (
+            "Sakura Tools KK\n1-2-3 Ginza, Tokyo\n\nBill to: Alpha Werkstatt GmbH\n\nINVOICE\n"
+            "Invoice No. JP-1188\nInvoice date: 2026-05-12\nSubtotal JPY 120,000\nConsumption tax"
+            " 10% JPY 12,000\nTotal JPY 132,000",
+            DocType.INVOICE,
+            {"currency": "JPY", "amount_gross": "132000"},
+        ),
+        (
+            "Pennine Freight Limited\n22 Canal Street\nLeeds LS1 4AB\n\nInvoice to: Alpha Werkstatt"
+            " GmbH\nHafenweg 3\n50667 Köln\n\nInvoice no. PF-2201\nInvoice date: 04/05/2026\nNet"
+            " total EUR 2,400.00\nVAT 0% reverse charge 0.00\nInvoice total EUR 2,400.00\nDue date"
+            " 03/06/2026",
+            DocType.INVOICE,
+            {
+                "amount_gross": "2400.00",
+                "amount_tax": "0.00",
+                "invoice_date": "2026-05-04",
+                "due_date": "2026-06-03",
+            },
+        ),
+        (
+            "Sammy Tools LLC\n1 Main Street\nHouston, TX 77001\n\nBill To:\nAlpha Werkstatt GmbH\n"
+            "Hafenweg 3\n50667 Köln\n\nINVOICE\nInvoice # 88-A\nDate: 04/05/2026\nSubtotal"
+            " $1,000.00\nSales Tax $82.50\nTotal $1,082.50",
+            DocType.INVOICE,
+            {"invoice_date": "2026-04-05", "amount_gross": "1082.50", "currency": "USD"},
+        ),
+        (
+            "Finanzamt Köln-Mitte\nBlaubach 7\n50676 Köln\n\nAlpha Werkstatt GmbH\nHafenweg 3\n"
+            "50667 Köln\n\nKöln, 03.06.2026\nBescheid für 2024 über Körperschaftsteuer\nFestgesetzt"
+            " werden 12.400,00 EUR\nBitte zahlen Sie spätestens am 06.07.2026 2.400,00 EUR",
+            DocType.TAX_NOTICE,
+            {"letter_date": "2026-06-03", "due_date": "2026-07-06"},
+        ),
+        (
+            "Alpha Werkstatt GmbH\nEntgeltabrechnung für Mai 2026\nPersonalnummer 0017\nGreta"
+            " Muster\nSteuerklasse I\nGesamtbrutto 3.450,00\nLohnsteuer 412,33\nNettoverdienst"
+            " 2.287,11\nAuszahlungsbetrag 2.287,11 EUR",
+            DocType.PAYSLIP,
+            {"accounting_period": "2026-05"},
+        ),
+        (
+            HEAD + "Lieferschein Nr. LS-4471\nLieferdatum: 11.05.2026\nBestellnummer 88123\n3 Stk"
+            " Regal",
+            DocType.DELIVERY_NOTE,
+            {"service_date": "2026-05-11", "order_number": "88123"},
+        ),
+    ],
+)
+def test_a_paper_of_another_habit_is_read(text: str, kind: DocType, values: dict[str, str]) -> None:
+    doc_type, stated, _ = _read(text)
+    assert doc_type is kind
+    assert {name: stated.get(name) for name in values} == values
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        (
+            HEAD + "Rechnung 2026-5513\nRechnungsdatum 01.04.2026\nNettobetrag  100,00 EUR\n"
+            "MwSt 19 %  19,00 EUR\nRechnungsbetrag  191,00 EUR",
+            "amount_gross",
+        ),
+        (
+            HEAD + "Betriebskostenabrechnung 2025\nLeipzig, 14.04.2026\nIhr Anteil 1.234,00 EUR\n"
+            "Geleistete Vorauszahlungen 1.100,00 EUR\nNachzahlung 134,00 EUR",
+            "amount_gross",
+        ),
+        (
+            "Direction générale des Finances publiques\nCentre des finances publiques de Lyon\n\n"
+            "Beta Atelier SARL\n9 rue du Port\n69001 Lyon\n\nAVIS D'IMPÔT 2026\nMontant restant à"
+            " payer 1 234,00 €\nDate limite de paiement 15/09/2026",
+            "letter_date",
+        ),
+        (
+            "Immobilière Garance SAS\n3 rue Verte\n59000 Lille\n\nQuittance de loyer\nMois de mai"
+            " 2026\nLocataire : Beta Atelier SARL\nTotal 1 350,00 €\nPayé le 03/05/2026\nFait à"
+            " Lille, le 05/05/2026",
+            "invoice_date",
+        ),
+        (
+            HEAD.replace("Spedition", "Sped1tion") + "Rechnunq Nr. 2O26-77\nDatum O4.O5.2O26\n"
+            "Netto 1.OOO,OO EUR\nMwSt 19 % 19O,00 EUR\nGesamtbetrag 1.190,00 EUR",
+            "doc_type",
+        ),
+    ],
+)
+def test_what_a_paper_leaves_open_is_asked_and_not_stated(text: str, asked: str) -> None:
+    _, stated, points = _read(text)
+    assert asked in points
+    assert stated.get(asked) in (None, "unknown")
