@@ -300,7 +300,7 @@ def test_every_page_fits_every_screen_and_axe_finds_nothing_serious(
     service.rows("UPDATE documents SET due_date = '2090-01-01' WHERE id = %s", number)
     places = (
         *("/inbox", f"/inbox/{case}", f"/d/{number}", "/search", "/search?q=Holzkontor"),
-        *("/drop", "/deadlines", "/parked", "/settings", "/nothing/here", "/login"),
+        *("/drop", "/deadlines", "/unmatched", "/parked", "/settings", "/nothing/here", "/login"),
     )
     serious: list[str] = []
     for place in places:

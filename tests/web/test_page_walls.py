@@ -16,7 +16,17 @@ import pytest
 from fastapi.routing import APIRoute
 from PIL import Image
 from psycopg.types.json import Jsonb
-from web_builders import Browser, Facts, Service, browser, document, parked_arrival, question, value
+from web_builders import (
+    Browser,
+    Facts,
+    Service,
+    booking,
+    browser,
+    document,
+    parked_arrival,
+    question,
+    value,
+)
 
 from tgv_dagster.store.actions import Action
 from tgv_dagster.store.cards import NewCard, propose
@@ -29,6 +39,9 @@ NORD_GMBH = frozenset({"anna", "emil", "vera", "chef"})
 ABOVE = frozenset({"anna", "chef"})
 VERA = frozenset({"vera"})
 WRITERS = NORD_GMBH - VERA
+OWNER = frozenset({"chef"})
+NOT_OWNER = EVERYBODY - OWNER
+_THRESHOLD = "/settings/thresholds/TRIAGE_LEAST_PROJECT"
 _shades = itertools.count()
 
 
@@ -96,6 +109,22 @@ TABLE: dict[str, tuple[Expected, ...]] = {
     "GET /export/deadlines.{form}": (
         Expected(lambda s: "/export/deadlines.csv"),
         Expected(lambda s: "/export/deadlines.xlsx"),
+    ),
+    "GET /unmatched": (Expected(lambda s: "/unmatched"),),
+    "GET /export/unmatched-{side}.{form}": (
+        Expected(lambda s: "/export/unmatched-bookings.csv"),
+        Expected(lambda s: "/export/unmatched-receipts.xlsx"),
+    ),
+    "GET /settings/thresholds": (
+        Expected(lambda s: "/settings/thresholds", OWNER, forbidden=NOT_OWNER),
+    ),
+    "POST /settings/thresholds/{key}/simulation": (
+        Expected(
+            lambda s: f"{_THRESHOLD}/simulation", OWNER, {"value": "0.5"}, forbidden=NOT_OWNER
+        ),
+    ),
+    "POST /settings/thresholds/{key}": (
+        Expected(lambda s: _THRESHOLD, OWNER, {"value": "0.8"}, 303, forbidden=NOT_OWNER),
     ),
     "GET /parked": (Expected(lambda s: "/parked"),),
     "GET /settings": (Expected(lambda s: "/settings"),),
@@ -237,7 +266,11 @@ def test_lists_name_only_what_their_reader_may_see(
         (foreign, Facts(mandant="sued", entity="haus-sued")),
     ):
         number = document(service, facts, title=name, file_name=f"{name}.pdf")
-        service.rows("UPDATE documents SET due_date = '2099-01-01' WHERE id = %s", number)
+        booking(service, number, facts.level, purpose=f"Zahlung {name}")
+        service.rows(
+            "UPDATE documents SET due_date = '2099-01-01', doc_type = 'invoice' WHERE id = %s",
+            number,
+        )
         case = question(service, number, "entity")
         service.rows(
             "UPDATE cases SET reason = %s, choices = %s WHERE id = %s",
@@ -245,16 +278,19 @@ def test_lists_name_only_what_their_reader_may_see(
             Jsonb([{"field": "entity", "values": [name]}]),
             case,
         )
+    lists = ("/search", "/deadlines", "/unmatched", "/export/documents.csv",
+             "/export/deadlines.csv", "/export/unmatched-bookings.csv",
+             "/export/unmatched-receipts.csv")  # fmt: skip
     seen = {
         login: {
             path: {
                 name for name in (word, strict, foreign) if name in people[login][0].get(path).text
             }
-            for path in ("/search", "/deadlines", "/export/documents.csv", "/export/deadlines.csv")
+            for path in lists
         }
         for login in PEOPLE
     }
-    for path in ("/search", "/deadlines", "/export/documents.csv", "/export/deadlines.csv"):
+    for path in lists:
         assert seen["vera"][path] == {word}
         assert seen["emil"][path] == {word}
         assert seen["anna"][path] == {word, strict}

@@ -19,6 +19,7 @@ from web_builders import (
     PASSWORD,
     Browser,
     Service,
+    booking,
     browser,
     document,
     fresh_database,
@@ -402,6 +403,66 @@ def test_scripts_and_styles_of_pages_are_ours_and_nothing_is_inline(anna: Browse
     assert "Zero-Clause BSD" in (folder / "LICENSE").read_text()
 
 
+# --- unmatched money and thresholds --------------------------------------------------------------
+
+
+def test_what_has_no_counterpart_is_listed_until_a_person_confirms_it(
+    service: Service, anna: Browser
+) -> None:
+    number = document(service, title="Beleg Dachziegel")
+    service.rows(
+        "UPDATE documents SET doc_type = 'invoice', direction = 'in', amount_gross = 119,"
+        " currency = 'EUR', invoice_date = '2032-05-04' WHERE id = %s",
+        number,
+    )
+    paid = booking(service, number, "intern", purpose="=1+1 " + HOSTILE)
+    service.rows("UPDATE txn_master SET booking_date = '2032-05-05' WHERE id = %s", paid)
+    span = "from=2032-05-01&to=2032-05-31"
+    page = anna.get(f"/unmatched?{span}").text
+    assert "Beleg Dachziegel" in page
+    assert "-119 EUR" in page
+    assert "<script>alert" not in page
+    assert "'=1+1" in anna.get(f"/export/unmatched-bookings.csv?{span}").text
+    assert "Beleg Dachziegel" not in anna.get("/unmatched?from=2032-06-01").text
+    service.rows(
+        "INSERT INTO txn_document_links (txn_id, document_id, amount, set_by)"
+        " VALUES (%s, %s, 119, 'tgv')",
+        paid,
+        number,
+    )
+    proposed = anna.get(f"/unmatched?{span}").text
+    assert f'#machine"></use></svg> <a href="/d/{number}">' in proposed
+    assert "Beleg Dachziegel" not in proposed
+    service.rows("UPDATE txn_document_links SET state = 'confirmed' WHERE txn_id = %s", paid)
+    assert "Every booking has its receipt." in anna.get(f"/unmatched?{span}").text
+    for wrong in ("from=2032-02-30", "from=2032-03-02&to=2032-03-01", "from=%00"):
+        assert anna.get(f"/unmatched?{wrong}").status_code == 422, wrong
+    assert anna.get("/export/unmatched-nothing.csv").status_code in (404, 422)
+
+
+def test_a_threshold_is_simulated_before_it_is_set(service: Service) -> None:
+    with browser(service, "chef") as chef:
+        assert "/settings/thresholds" in chef.get("/settings").text
+        before = service.rows("SELECT value FROM tuning_values WHERE key = 'TRIAGE_LEAST_DATES'")
+        place = "/settings/thresholds/TRIAGE_LEAST_DATES"
+        tried = chef.send(f"{place}/simulation", value="0.63").text
+        assert "0.63" in tried
+        assert "not measured" in tried
+        assert before == service.rows(
+            "SELECT value FROM tuning_values WHERE key = 'TRIAGE_LEAST_DATES'"
+        )
+        for wrong in ("1.5", "nan", "-1", "", "x" * 5000):
+            assert chef.send(f"{place}/simulation", value=wrong).status_code == 422, wrong
+            assert chef.send(place, value=wrong).status_code == 422, wrong
+        assert chef.send("/settings/thresholds/MOST_ROWS", value="0.5").status_code == 422
+        assert chef.send(place, value="0.63").status_code == 303
+        ((value_now, note),) = service.rows(
+            "SELECT value, measured_note FROM tuning_values WHERE key = 'TRIAGE_LEAST_DATES'"
+        )
+        assert float(value_now) == 0.63
+        assert note.startswith("simulated on")
+
+
 # --- speed ---------------------------------------------------------------------------------------
 
 
@@ -422,7 +483,9 @@ def test_the_number_of_statements_of_a_page_does_not_grow(
         running.upload("anna", ("a.txt", b"a"), entity="nord-gmbh")
         places = ("/inbox", f"/inbox/{case}", f"/d/{number}", "/search", "/search?q=Eichenholz",
                   "/deadlines", "/parked", "/settings", "/drop", "/drop/queue",
-                  "/export/documents.csv", "/export/deadlines.csv")  # fmt: skip
+                  "/unmatched",
+                  "/export/documents.csv", "/export/deadlines.csv",
+                  "/export/unmatched-receipts.csv")  # fmt: skip
 
         def costs() -> dict[str, int]:
             found: dict[str, int] = {}
@@ -438,7 +501,11 @@ def test_the_number_of_statements_of_a_page_does_not_grow(
             more = document(running)
             question(running, more, "entity", "due_date")
             value(running, number, "customer_number", str(n))
-            running.rows("UPDATE documents SET due_date = '2090-01-01' WHERE id = %s", more)
+            running.rows(
+                "UPDATE documents SET due_date = '2090-01-01', doc_type = 'receipt' WHERE id = %s",
+                more,
+            )
+            booking(running, more, "intern", purpose=f"Miete {n}")
             running.upload("anna", (f"{n}.txt", str(n).encode()), entity="nord-gmbh")
             running.rows(
                 "UPDATE arrivals SET document_id = %s WHERE document_id = %s AND id %% 2 = 0",

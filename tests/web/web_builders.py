@@ -327,6 +327,32 @@ def parked_arrival(service: Service, **facts: Any) -> int:
         )
 
 
+def booking(
+    service: Service, number: int, level: str | None, *, amount: str = "-119.00", purpose: str = ""
+) -> int:
+    """A booking of the tenant and entity of a document, linked to nothing; returns its id."""
+    service.rows(
+        "INSERT INTO md_accounts (mandant_id, entity, account_key, name, active, confirmed_by)"
+        " SELECT mandant_id, entity, 'giro-' || entity, 'Giro', true, 'test' FROM documents"
+        " WHERE id = %s ON CONFLICT DO NOTHING",
+        number,
+    )
+    ((made,),) = service.rows(
+        "INSERT INTO txn_master (mandant_id, entity, account_id, booking_date, amount, currency,"
+        " purpose, counterparty_name, row_key, source, confidentiality_level)"
+        " SELECT d.mandant_id, d.entity, a.id, '2026-03-10', %s, 'EUR', %s, %s, %s, 'test', %s"
+        " FROM documents d JOIN md_accounts a ON a.account_key = 'giro-' || d.entity"
+        " WHERE d.id = %s RETURNING id",
+        amount,
+        purpose,
+        purpose,
+        f"test-{next(_numbers)}",
+        level,
+        number,
+    )
+    return made
+
+
 PASSWORD = "vier Eichen am Hafen"
 
 

@@ -40,7 +40,9 @@ from tgv_dagster.web import (
     previews,
     search_pages,
     settings_pages,
+    threshold_pages,
     thresholds,
+    unmatched_pages,
 )
 from tgv_dagster.web.health import Probes
 from tgv_dagster.web.limits import BodyLimit, SafetyHeaders
@@ -71,7 +73,9 @@ ROUTERS = (
     previews.router,
     inbox_pages.router,
     deadline_pages.router,
+    unmatched_pages.router,
     settings_pages.router,
+    threshold_pages.router,
 )
 
 TAGS = [

@@ -24,7 +24,7 @@ _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
 _PAGES = frozenset(
     ("", "d", "l", "login", "logout", "tenant", "language", "drop", "inbox", "search", "chain")
-) | frozenset(("deadlines", "parked", "settings", "export"))
+) | frozenset(("deadlines", "unmatched", "parked", "settings", "export"))
 _NO_PAGES = frozenset(("api", "static", "healthz", "readyz", "openapi.json"))
 """First parts of paths that are pages, and that never are."""
 
@@ -33,6 +33,7 @@ NAVIGATION = (
     ("/inbox", "nav.inbox"),
     ("/search", "nav.search"),
     ("/deadlines", "nav.deadlines"),
+    ("/unmatched", "nav.unmatched"),
     ("/parked", "nav.parked"),
     ("/chain", "nav.chain"),
     ("/settings", "nav.settings"),
