@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
@@ -95,7 +95,8 @@ class Origin:
 
     def to_json(self) -> dict[str, Any]:
         """The facts that apply."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        facts = ((name, getattr(self, name)) for name in self.__dataclass_fields__)
+        return {name: value for name, value in facts if value is not None}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Origin:

@@ -7,7 +7,8 @@ MAIL-64, MAIL-66). Does not belong here: taking bytes apart, securing them, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -38,7 +39,7 @@ from tgv_dagster.arrive.raw import printable
 from tgv_dagster.store import ledger
 from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, open_case
 from tgv_dagster.store.db import Connection
-from tgv_dagster.store.events import Event, record
+from tgv_dagster.store.events import Event, record_all
 from tgv_dagster.store.organisation import INTAKE_BUCKET, SERVICE_LOGIN
 from tgv_dagster.store.presence import worker_name
 from tgv_dagster.store.stages import Stage
@@ -105,6 +106,21 @@ class Decided:
     role: Role
     outcome: PartOutcome
     sender: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SplitMail:
+    """A mail taken apart, with the arrivals of its parts by path; `body`: its text is one."""
+
+    mail: MailArrival
+    parts: tuple[Decided, ...]
+    arrivals: Mapping[str | None, int]
+    body: bool
+
+    @property
+    def documents(self) -> int:
+        """Arrivals that are documents of their own, the text of the mail among them."""
+        return sum(part.outcome is PartOutcome.ARRIVED for part in self.parts) + self.body
 
 
 def load_mails(connection: Connection, arrival_ids: Sequence[int]) -> list[MailArrival]:
@@ -239,7 +255,7 @@ def sent_before(
     return frozenset(row[0] for row in rows)
 
 
-def ask_about_photo(connection: Connection, mail: MailArrival, arrival_id: int) -> None:
+def _ask_about_photo(connection: Connection, mail: MailArrival, arrival_id: int) -> None:
     """Park the picture as a case; released it goes the way of every document."""
     claims = ledger.claim(
         connection, Stage.EXTRACT, limit=1, worker=worker_name(), subjects=[arrival_id]
@@ -396,35 +412,52 @@ def _sender(mail: Mail, leaf: Leaf) -> str | None:
     return None if told is None else printable(told.lower())
 
 
-def write_parts(connection: Connection, mail: MailArrival, parts: Sequence[Decided]) -> None:
-    """One row per leaf, an event for each discarded picture, a case for each parked part."""
+def write_mails(connection: Connection, mails: Sequence[SplitMail]) -> None:
+    """What became of these mails: one row per leaf, the outcome of each mail, an event for each
+    discarded picture and each body row, and one case per mail that has parked parts."""
+    _write_parts(connection, mails)
+    connection.execute(
+        "UPDATE arrivals a SET outcome = %s, outcome_reason = s.reason"
+        " FROM unnest(%s::bigint[], %s::text[]) AS s (id, reason) WHERE a.id = s.id",
+        (
+            ArrivalOutcome.SPLIT,
+            [one.mail.arrival_id for one in mails],
+            [
+                "split into its parts" if one.documents else "no text and no document in it"
+                for one in mails
+            ],
+        ),
+    )
+    for one in mails:
+        for part in one.parts:
+            if part.outcome is PartOutcome.ASKED:
+                _ask_about_photo(connection, one.mail, one.arrivals[part.path])
+        _park_parts(connection, one)
+    record_all(connection, [event for one in mails for event in _events(one)])
+
+
+def _write_parts(connection: Connection, mails: Sequence[SplitMail]) -> None:
+    parts = [(one, part) for one in mails for part in one.parts]
     connection.execute(
         """
         INSERT INTO mail_parts (mail_arrival_id, eml_sha, part_path, part_sha, role, outcome,
             reason, sender, arrival_id)
-        SELECT %s, %s, p.path, p.sha, p.role, p.outcome, p.reason, p.sender,
-            (SELECT a.id FROM arrivals a WHERE a.parent_id = %s AND a.part_path = p.path LIMIT 1)
-        FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
-            AS p (path, sha, role, outcome, reason, sender)
+        SELECT * FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[],
+            %s::text[], %s::text[], %s::text[], %s::bigint[])
         ON CONFLICT (mail_arrival_id, part_path) DO NOTHING
         """,
         (
-            mail.arrival_id,
-            mail.sha256,
-            mail.arrival_id,
-            [part.path for part in parts],
-            [part.sha256 for part in parts],
-            [str(part.role) for part in parts],
-            [str(part.outcome) for part in parts],
-            [_reason(part) for part in parts],
-            [part.sender for part in parts],
+            [one.mail.arrival_id for one, _ in parts],
+            [one.mail.sha256 for one, _ in parts],
+            [part.path for _, part in parts],
+            [part.sha256 for _, part in parts],
+            [str(part.role) for _, part in parts],
+            [str(part.outcome) for _, part in parts],
+            [_reason(part) for _, part in parts],
+            [part.sender for _, part in parts],
+            [one.arrivals.get(part.path) for one, part in parts],
         ),
     )
-    for part in parts:
-        if part.outcome is PartOutcome.DISCARDED:
-            _event(connection, mail, "mail.inline_image_discarded", part)
-        elif part.outcome is PartOutcome.PARKED:
-            _park_part(connection, mail, part)
 
 
 _REASONS: Mapping[PartOutcome, str] = {
@@ -440,49 +473,56 @@ def _reason(part: Decided) -> str:
     return _REASONS.get(part.outcome, "").format(role=part.role)
 
 
-def _park_part(connection: Connection, mail: MailArrival, part: Decided) -> None:
+def _park_parts(connection: Connection, split: SplitMail) -> None:
+    """One case for all parts of a mail that cannot be opened here: one mail, one question."""
+    parked = [part for part in split.parts if part.outcome is PartOutcome.PARKED]
+    if not parked:
+        return
+    mail = split.mail
+    counts = Counter(_reason(part) for part in parked)
     open_case(
         connection,
         NewCase(
             kind=CaseKind.PARKED,
             subject_kind=SubjectKind.MAIL,
-            subject_key=f"{mail.arrival_id}:{part.path}",
-            reason=_reason(part),
+            subject_key=str(mail.arrival_id),
+            reason="; ".join(
+                reason if count == 1 else f"{count} × {reason}" for reason, count in counts.items()
+            ),
             author=SERVICE_LOGIN,
             mandant_id=mail.mandant_id,
             entity=mail.entity_hint,
             arrival_id=mail.arrival_id,
-            evidence={"part_path": part.path, "role": part.role},
+            evidence={
+                "parts": [
+                    {"part_path": part.path, "role": part.role, "size": part.size}
+                    for part in parked
+                ]
+            },
             is_test=mail.is_test,
         ),
     )
 
 
-def finish_mail(connection: Connection, mail: MailArrival, *, documents: int, body: bool) -> None:
-    """The outcome of the mail itself, and the event of its body row (MAIL-66)."""
-    reason = "split into its parts" if documents else "no text and no document in it"
-    connection.execute(
-        "UPDATE arrivals SET outcome = %s, outcome_reason = %s WHERE id = %s",
-        (ArrivalOutcome.SPLIT, reason, mail.arrival_id),
-    )
-    if body:
-        _event(connection, mail, "mail.body_row_created", None)
+def _events(split: SplitMail) -> Iterator[Event]:
+    for part in split.parts:
+        if part.outcome is PartOutcome.DISCARDED:
+            yield _event(split.mail, "mail.inline_image_discarded", part)
+    if split.body:
+        yield _event(split.mail, "mail.body_row_created", None)
 
 
-def _event(connection: Connection, mail: MailArrival, kind: str, leaf: Decided | None) -> None:
+def _event(mail: MailArrival, kind: str, leaf: Decided | None) -> Event:
     part = "body" if leaf is None else leaf.path
-    record(
-        connection,
-        Event(
-            kind=kind,
-            author=SERVICE_LOGIN,
-            object=f"arrival:{mail.arrival_id}",
-            reason=f"part {part}",
-            mandant_id=mail.mandant_id,
-            payload={
-                "part_path": part,
-                "sha256": mail.sha256 if leaf is None else leaf.sha256,
-                "size": None if leaf is None else leaf.size,
-            },
-        ),
+    return Event(
+        kind=kind,
+        author=SERVICE_LOGIN,
+        object=f"arrival:{mail.arrival_id}",
+        reason=f"part {part}",
+        mandant_id=mail.mandant_id,
+        payload={
+            "part_path": part,
+            "sha256": mail.sha256 if leaf is None else leaf.sha256,
+            "size": None if leaf is None else leaf.size,
+        },
     )

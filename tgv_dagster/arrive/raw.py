@@ -8,7 +8,7 @@ again without a double. Everything else can be rebuilt from blobs and manifests 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -86,25 +86,41 @@ def secure_all(
 
 def write_rows(connection: Connection, secured: SecuredBytes) -> SavedRaw:
     """The rows of an arrival whose bytes are safe; enqueues its first stage."""
-    stored = secured.stored
-    raw_item_id = _raw_item_row(connection, secured.manifest, stored.key)
-    arrival_id, new_arrival = _arrival_row(connection, secured.manifest, raw_item_id)
-    if new_arrival:
-        enqueue(connection, first_stage(secured.arrival), [arrival_id])
-    return SavedRaw(
-        raw_item_id=raw_item_id,
-        arrival_id=arrival_id,
-        sha256=stored.sha256,
-        size=stored.size,
-        new_bytes=not stored.already_there,
-        new_arrival=new_arrival,
+    (saved,) = write_all_rows(connection, [secured])
+    return saved
+
+
+def write_all_rows(connection: Connection, secured: Sequence[SecuredBytes]) -> tuple[SavedRaw, ...]:
+    """As `write_rows`, with as many statements for many arrivals as for one.
+
+    What an arrival is a part of has its row already.
+    """
+    if not secured:
+        return ()
+    rows = _rows_of(connection, [{**one.manifest, "key": one.stored.key} for one in secured])
+    first: dict[Stage, list[int]] = {}
+    for one, row in zip(secured, rows, strict=True):
+        if row.new_arrival:
+            first.setdefault(first_stage(one.arrival), []).append(row.arrival_id)
+    for stage, arrival_ids in first.items():
+        enqueue(connection, stage, arrival_ids)
+    return tuple(
+        SavedRaw(
+            raw_item_id=row.raw_item_id,
+            arrival_id=row.arrival_id,
+            sha256=one.stored.sha256,
+            size=one.stored.size,
+            new_bytes=not one.stored.already_there,
+            new_arrival=row.new_arrival,
+        )
+        for one, row in zip(secured, rows, strict=True)
     )
 
 
 def record_manifest(connection: Connection, manifest: dict[str, Any], key: str) -> int:
     """The rows that a manifest describes, for the rebuild from the raw layer; the arrival's id."""
-    raw_item_id = _raw_item_row(connection, manifest, key)
-    return _arrival_row(connection, manifest, raw_item_id)[0]
+    (row,) = _rows_of(connection, [{**manifest, "key": key}])
+    return row.arrival_id
 
 
 def first_stage(arrival: NewArrival) -> Stage:
@@ -197,53 +213,96 @@ def arrival_of(manifest: dict[str, Any]) -> NewArrival:
     )
 
 
-def _raw_item_row(connection: Connection, manifest: dict[str, Any], key: str) -> int:
-    """Insert the raw item, or find it; bytes that had gone missing are healed by the new copy.
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    raw_item_id: int
+    arrival_id: int
+    new_arrival: bool
+
+
+def _rows_of(connection: Connection, manifests: Sequence[dict[str, Any]]) -> list[_Rows]:
+    """Rows of these manifests, each with the `key` of its bytes; those that stand are found."""
+    items = _raw_item_rows(connection, manifests)
+    raw_item_ids = [items[one["bucket"], one["sha256"]] for one in manifests]
+    new = _new_arrivals(connection, manifests, raw_item_ids)
+    keys = [one["arrival_key"] for one in manifests]
+    standing = _standing_arrivals(connection, set(keys) - new.keys())
+    rows: list[_Rows] = []
+    for raw_item_id, key in zip(raw_item_ids, keys, strict=True):
+        arrival_id = new.pop(key, None)
+        rows.append(
+            _Rows(raw_item_id, arrival_id or standing[key], new_arrival=arrival_id is not None)
+        )
+        standing[key] = rows[-1].arrival_id
+    return rows
+
+
+def _raw_item_rows(
+    connection: Connection, manifests: Sequence[dict[str, Any]]
+) -> dict[tuple[str, str], int]:
+    """Insert the raw items, or find them, by bucket and hash; bytes that had gone missing are
+    healed by the new copy.
 
     A sound item stays as it is: tenants share the bucket of whole mails, and a row that moves
-    would tell one of them that the other got the same bytes.
+    would tell one of them that the other got the same bytes. In the order of the key, so that two
+    writers of the same bytes wait for each other and never for each other's other bytes.
     """
-    row = connection.execute(
+    rows = connection.execute(
         """
         INSERT INTO raw_items (bucket, sha256, size, kind, media_type, storage_bucket, raw_key,
             verified_at)
-        VALUES (%(bucket)s, %(sha256)s, %(size)s, %(kind)s, %(media_type)s, %(bucket)s, %(key)s,
-            now())
+        SELECT DISTINCT ON (bucket, sha256) bucket, sha256, size, kind, media_type, bucket, key,
+            now()
+        FROM jsonb_to_recordset(%s) AS m (bucket text, sha256 text, size bigint, kind text,
+            media_type text, key text)
+        ORDER BY bucket, sha256
         ON CONFLICT (bucket, sha256) DO UPDATE
             SET verified_at = CASE WHEN raw_items.state IN ('missing', 'damaged') THEN now()
                                    ELSE raw_items.verified_at END,
                 state = CASE WHEN raw_items.state IN ('missing', 'damaged') THEN 'stored'
                              ELSE raw_items.state END
-        RETURNING id
+        RETURNING bucket, sha256, id
         """,
-        {**manifest, "key": key},
-    ).fetchone()
-    assert row is not None
-    return int(row[0])
+        (Jsonb(list(manifests)),),
+    ).fetchall()
+    return {(bucket, sha256): raw_item_id for bucket, sha256, raw_item_id in rows}
 
 
-def _arrival_row(
-    connection: Connection, manifest: dict[str, Any], raw_item_id: int
-) -> tuple[int, bool]:
-    row = connection.execute(
+def _new_arrivals(
+    connection: Connection, manifests: Sequence[dict[str, Any]], raw_item_ids: Sequence[int]
+) -> dict[str, int]:
+    """Insert the arrivals that do not stand yet; their ids by arrival key."""
+    values = [
+        {**one, "raw_item_id": raw_item_id, "place": place}
+        for place, (one, raw_item_id) in enumerate(zip(manifests, raw_item_ids, strict=True))
+    ]
+    rows = connection.execute(
         """
         INSERT INTO arrivals (uid, arrival_key, raw_item_id, gate, file_name, received_at,
             uploader, intent_text, mandant_id, entity_hint, parent_id, part_path, part_role,
             origin, is_test)
-        VALUES (%(uid)s, %(arrival_key)s, %(raw_item_id)s, %(gate)s, %(file_name)s,
-            %(received_at)s, %(uploader)s, %(intent_text)s,
-            (SELECT id FROM mandanten WHERE slug = %(mandant)s), %(entity_hint)s,
-            (SELECT id FROM arrivals WHERE uid = %(parent_uid)s::uuid),
-            %(part_path)s, %(part_role)s, %(origin)s, %(is_test)s)
+        SELECT m.uid, m.arrival_key, m.raw_item_id, m.gate, m.file_name, m.received_at,
+            m.uploader, m.intent_text, t.id, m.entity_hint, p.id, m.part_path, m.part_role,
+            m.origin, m.is_test
+        FROM jsonb_to_recordset(%s) AS m (uid uuid, arrival_key text, raw_item_id bigint,
+            gate text, file_name text, received_at timestamptz, uploader text, intent_text text,
+            mandant text, entity_hint text, parent_uid uuid, part_path text, part_role text,
+            origin jsonb, is_test boolean, place integer)
+        LEFT JOIN mandanten t ON t.slug = m.mandant
+        LEFT JOIN arrivals p ON p.uid = m.parent_uid
+        ORDER BY m.place
         ON CONFLICT (arrival_key) DO NOTHING
-        RETURNING id
+        RETURNING arrival_key, id
         """,
-        {**manifest, "raw_item_id": raw_item_id, "origin": Jsonb(manifest["origin"])},
-    ).fetchone()
-    if row is not None:
-        return int(row[0]), True
-    existing = connection.execute(
-        "SELECT id FROM arrivals WHERE arrival_key = %s", (manifest["arrival_key"],)
-    ).fetchone()
-    assert existing is not None
-    return int(existing[0]), False
+        (Jsonb(values),),
+    ).fetchall()
+    return dict(rows)
+
+
+def _standing_arrivals(connection: Connection, keys: Collection[str]) -> dict[str, int]:
+    if not keys:
+        return {}
+    rows = connection.execute(
+        "SELECT arrival_key, id FROM arrivals WHERE arrival_key = ANY (%s)", (list(keys),)
+    ).fetchall()
+    return dict(rows)

@@ -173,7 +173,7 @@ _PARTS = """
         UNION ALL
         SELECT t.ledger_id, p.reason, CASE WHEN EXISTS (
             SELECT 1 FROM cases c WHERE c.subject_kind = 'mail' AND c.state = 'open'
-              AND c.subject_key = t.id || ':' || p.part_path) THEN 'parked' ELSE 'decided' END
+              AND c.subject_key = t.id::text) THEN 'parked' ELSE 'decided' END
         FROM tree t JOIN mail_parts p ON p.mail_arrival_id = t.id AND p.outcome = 'parked'
         UNION ALL
         SELECT o.id, 'the arrival of this mail is gone', 'lost' FROM open o

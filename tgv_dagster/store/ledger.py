@@ -203,6 +203,34 @@ def complete(
         enqueue(connection, stage, [subject], generation=claim.generation, again=True)
 
 
+def complete_all(connection: Connection, claims: Sequence[Claim]) -> None:
+    """Finish many items of one stage after which nothing follows. Raises ClaimLost for any."""
+    if not claims:
+        return
+    first = claims[0]
+    done = connection.execute(
+        """
+        UPDATE flow_ledger l SET state = 'done', reason = NULL, gate = NULL, fingerprint = NULL,
+            claimed_by = NULL, lease_until = NULL, finished_at = now()
+        FROM unnest(%s::bigint[], %s::integer[], %s::text[]) AS c (subject_id, attempt, worker)
+        WHERE l.stage = %s AND l.generation = %s AND l.subject_id = c.subject_id
+          AND l.attempt = c.attempt AND l.claimed_by = c.worker
+        """,
+        (
+            [claim.subject_id for claim in claims],
+            [claim.attempt for claim in claims],
+            [claim.worker for claim in claims],
+            first.stage,
+            first.generation,
+        ),
+    ).rowcount
+    if done != len(claims):
+        raise ClaimLost(
+            f"{len(claims) - done} of {len(claims)} items of {first.stage} are held by somebody"
+            " else now"
+        )
+
+
 def hold(connection: Connection, claim: Claim, *, gate: str, reason: str) -> None:
     """A gate stops this item: it is neither entered further nor stamped. Raises ClaimLost."""
     _finish(connection, claim, "held", reason=reason, gate=gate)
