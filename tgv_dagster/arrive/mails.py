@@ -7,7 +7,6 @@ Does not belong here: taking bytes apart (`arrive.mime`), what becomes of a leaf
 
 from __future__ import annotations
 
-import io
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -34,6 +33,7 @@ from tgv_dagster.arrive.mime_model import Mail
 from tgv_dagster.arrive.raw import SecuredBytes, secure_all, write_all_rows
 from tgv_dagster.store import ledger
 from tgv_dagster.store.blobs import BlobStore, StoreError
+from tgv_dagster.store.blobs.source import HashedBytes
 from tgv_dagster.store.db import Database
 from tgv_dagster.store.ledger import Claim
 from tgv_dagster.store.pull import INSTALLATION_FAULTS, BatchReport, pull
@@ -217,7 +217,7 @@ class _Batch:
         planned.append(plan)
         for leaf, part in zip(parsed.leaves, plan.parts, strict=True):
             if part.outcome in (PartOutcome.ARRIVED, PartOutcome.ASKED):
-                yield part_arrival(mail, parsed, leaf), io.BytesIO(leaf.content)
+                yield part_arrival(mail, parsed, leaf), HashedBytes(leaf.content, leaf.sha256)
         if plan.body:
             with self._blobs.open(mail.bucket, mail.raw_key) as source:
                 yield body_arrival(mail, parsed), source

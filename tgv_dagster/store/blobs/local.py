@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 from tgv_dagster.store.blobs import model
 from tgv_dagster.store.blobs.common import StoreBase, missing, require_same
@@ -47,7 +47,8 @@ _WAITERS = 8
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _NO_DIRECTORY_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 
-T = TypeVar("T")
+_Each = Callable[[Callable[[Any], None], Collection[Any]], None]
+"""Calls the first on each of the second."""
 
 
 class Step(StrEnum):
@@ -321,22 +322,23 @@ class LocalBlobStore(StoreBase):
     def _publish(self, written: Sequence[_Written]) -> set[int]:
         """Make the written files durable and give them their names; descriptors of the new ones."""
         levels = [level for one in written for level in self._make_directories(one.final.parent)]
-        created = self._link([one for one in written if not os.path.lexists(one.final)])
-        for one in written:
-            if one.temp.fd not in created:
-                require_same(str(one.final), _hash_file(one.final), one.content)
-        _side_by_side(self._sync_directory, {one.final.parent: None for one in written})
-        # After the sync above, so that a journalling file system has nothing left to write.
-        self._settle(list(dict.fromkeys(levels)))
+        with _side_by_side(len(written)) as each:
+            created = self._link([one for one in written if not os.path.lexists(one.final)], each)
+            for one in written:
+                if one.temp.fd not in created:
+                    require_same(str(one.final), _hash_file(one.final), one.content)
+            each(self._sync_directory, {one.final.parent: None for one in written})
+            # After the sync above, so that a journalling file system has nothing left to write.
+            self._settle(list(dict.fromkeys(levels)), each)
         for _ in written:
             self._on_step(Step.DIRECTORY_SYNCED)
         return created
 
-    def _link(self, written: Sequence[_Written]) -> set[int]:
+    def _link(self, written: Sequence[_Written], each: _Each) -> set[int]:
         """Sync, read back, and name each file; descriptors of those that got their name."""
         for one in written:
             _begin_writing_back(one.temp.fd)
-        _side_by_side(os.fsync, [one.temp.fd for one in written])
+        each(os.fsync, [one.temp.fd for one in written])
         for _ in written:
             self._on_step(Step.SYNCED)
         for one in written:
@@ -416,9 +418,9 @@ class LocalBlobStore(StoreBase):
         """Say whether a directory is known to be durable, and still there."""
         return directory in self._settled and directory.is_dir()
 
-    def _settle(self, levels: list[Path]) -> None:
+    def _settle(self, levels: list[Path], each: _Each) -> None:
         """Make the entries of new directories durable."""
-        _side_by_side(self._sync_directory, {level.parent: None for level in levels})
+        each(self._sync_directory, {level.parent: None for level in levels})
         if len(self._settled) > _SETTLED_MAX:
             self._settled.clear()
         self._settled.update(levels)
@@ -489,16 +491,30 @@ def _write_all(fd: int, piece: memoryview) -> None:
         piece = piece[os.write(fd, piece) :]
 
 
-def _side_by_side(sync: Callable[[T], None], targets: Collection[T]) -> None:
-    """Sync all targets at once, so that one flush of the device serves many of them."""
-    if len(targets) < _WAITERS:
-        for target in targets:
-            sync(target)
+@contextmanager
+def _side_by_side(files: int) -> Iterator[_Each]:
+    """Lend what syncs many targets at once, so that one flush of the device serves many of them."""
+    if files < _WAITERS:
+        yield _one_by_one
         return
     # Threads of this one call: a process that forks must not inherit a pool without its threads.
     with ThreadPoolExecutor(_WAITERS) as pool:
-        for _ in pool.map(sync, targets):
-            pass
+
+        def each(sync: Callable[[Any], None], targets: Collection[Any]) -> None:
+            for done in [pool.submit(_one_by_one, sync, part) for part in _shares(targets)]:
+                done.result()
+
+        yield each
+
+
+def _shares(targets: Collection[Any]) -> list[list[Any]]:
+    everything = list(targets)
+    return [everything[start::_WAITERS] for start in range(min(_WAITERS, len(everything)))]
+
+
+def _one_by_one(sync: Callable[[Any], None], targets: Collection[Any]) -> None:
+    for target in targets:
+        sync(target)
 
 
 def _begin_writing_back(fd: int, start: int = 0, length: int = 0) -> None:
