@@ -42,7 +42,7 @@ _numbers = itertools.count(1)
 
 def parts(installation: Installation) -> MailboxParts:
     """One mail after the other, so that the same steps come in the same order each time."""
-    return replace(mailing.parts_of(installation), savers=1)
+    return replace(mailing.parts_of(installation), together=1)
 
 
 class Killed(BaseException):

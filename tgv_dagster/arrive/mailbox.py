@@ -10,10 +10,9 @@ from __future__ import annotations
 import logging
 import tempfile
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -46,9 +45,9 @@ from tgv_dagster.arrive.mail_ledger import (
     Route,
     SecuredMail,
 )
-from tgv_dagster.arrive.raw import SavedRaw, save_raw
+from tgv_dagster.arrive.raw import SavedRaw, secure_all, write_all_rows
 from tgv_dagster.settings import LEAST_POLL_SECONDS, Settings
-from tgv_dagster.store.blobs import BlobStore, StoreError
+from tgv_dagster.store.blobs import BlobStore
 from tgv_dagster.store.blobs.errors import from_os_error
 from tgv_dagster.store.blobs.source import pour
 from tgv_dagster.store.db import Connection, Database, DatabaseFull, DatabaseUnavailable
@@ -66,10 +65,12 @@ POLL_LIMIT = 1000
 POLL_SECONDS = 300.0
 """One poll ends after so many mails or seconds; the next one goes on."""
 
-CLAIMED_AT_ONCE = 25
+CLAIMED_AT_ONCE = 100
 _FIRST_DAY = date(1970, 1, 1)
 LOST_IN_A_ROW = 3
-SAVERS = 4
+SAVED_TOGETHER = 20
+SAVED_BYTES = 16 << 20
+"""Mails, and bytes, that are made durable together while the next ones are fetched."""
 _IN_MEMORY = 1 << 20
 
 OpenSession = Callable[[], AbstractContextManager[Session]]
@@ -102,9 +103,9 @@ def _silent(_step: str) -> None:
 class MailboxParts:
     """What the gate works with.
 
-    `savers` mails at most are made durable beside the one that is being fetched, so that their
-    disk waits are waited for together; no mail is in memory as a whole (MAIL-50). `on_step` hears
-    every step between two durable facts.
+    `together` mails at most are made durable and written down together, beside the one that is
+    being fetched; a mail of more than 1 MiB waits on the disk and not in memory (MAIL-50).
+    `on_step` hears every step between two durable facts.
     """
 
     database: Database
@@ -113,7 +114,7 @@ class MailboxParts:
     account: str
     folder: str
     spool: Path
-    savers: int = SAVERS
+    together: int = SAVED_TOGETHER
     on_step: Callable[[str], None] = field(default=_silent)
 
 
@@ -314,6 +315,7 @@ def _secure_all(
 class _Spooled:
     """A fetched mail in its spool; beyond `_IN_MEMORY` bytes that is a file on the disk."""
 
+    claimed: MailClaim
     fetched: Fetched
     source: BinaryIO
 
@@ -351,13 +353,13 @@ class _Securing:
             yield from self._chunk(claims)
 
     def _chunk(self, claims: tuple[MailClaim, ...]) -> Iterator[TakenMail]:
-        """Fetch one mail after the other while up to `savers` of those before are made durable.
+        """Fetch one mail after the other while those before are made durable, some together.
 
         What is written down already is no claim any more, so giving back the whole chunk undoes
         exactly the rest.
         """
         try:
-            with ThreadPoolExecutor(self._parts.savers, thread_name_prefix="mail") as pool:
+            with ThreadPoolExecutor(1, thread_name_prefix="mail") as pool:
                 yield from self._pipelined(pool, claims)
         except MailClaimLost:
             self.stopped = "somebody else took over"
@@ -371,21 +373,29 @@ class _Securing:
     def _pipelined(
         self, pool: ThreadPoolExecutor, claims: tuple[MailClaim, ...]
     ) -> Iterator[TakenMail]:
-        saving: deque[Future[TakenMail]] = deque()
+        saving: Future[tuple[TakenMail, ...]] | None = None
+        waiting: list[_Spooled] = []
         for claimed in claims:
             if self.stopped:
                 break
             came = self._fetch(claimed)
             if isinstance(came, TakenMail):
                 yield came
-            elif self._parts.savers == 1:
-                yield self._keep(claimed, came)
-            else:
-                saving.append(pool.submit(self._keep, claimed, came))
-            if len(saving) >= self._parts.savers:
-                yield saving.popleft().result()
-        while saving:
-            yield saving.popleft().result()
+                continue
+            waiting.append(came)
+            if self._parts.together == 1:
+                yield from self._keep([waiting.pop()])
+            elif self._is_enough(waiting):
+                if saving is not None:
+                    yield from saving.result()
+                saving, waiting = pool.submit(self._keep, waiting), []
+        if saving is not None:
+            yield from saving.result()
+        yield from self._keep(waiting)
+
+    def _is_enough(self, waiting: Sequence[_Spooled]) -> bool:
+        size = sum(one.fetched.received for one in waiting)
+        return len(waiting) >= self._parts.together or size >= SAVED_BYTES
 
     def _fetch(self, claimed: MailClaim) -> TakenMail | _Spooled:
         assert claimed.uid is not None
@@ -405,31 +415,63 @@ class _Securing:
             spool.close()
             return self._not_fetched(claimed, fetched)
         self._lost = 0
-        return _Spooled(fetched, target)
+        return _Spooled(claimed, fetched, target)
 
-    def _keep(self, claimed: MailClaim, came: _Spooled) -> TakenMail:
-        with came.source:
+    def _keep(self, mails: Sequence[_Spooled]) -> tuple[TakenMail, ...]:
+        """Make these mails durable and write them down together, or else each on its own."""
+        with ExitStack() as sources:
+            for one in mails:
+                sources.enter_context(one.source)
             try:
-                return self._save(claimed, came.fetched, came.source)
-            except INSTALLATION_FAULTS:
+                return self._save(mails)
+            except (MailClaimLost, *INSTALLATION_FAULTS):
                 raise
-            except StoreError as error:
-                return self._fail(claimed, f"the mail could not be stored: {error}")
+            except Exception as error:  # noqa: BLE001 - one mail's fault is its own
+                if len(mails) == 1:
+                    reason = f"the mail could not be stored: {error}"
+                    return (self._fail(mails[0].claimed, reason),)
+            return tuple(taken for one in mails for taken in self._keep([one]))
 
-    def _save(self, claimed: MailClaim, fetched: Fetched, source: BinaryIO) -> TakenMail:
+    def _save(self, mails: Sequence[_Spooled]) -> tuple[TakenMail, ...]:
+        facts: list[mail_ledger.MailFactsFound] = []
+
+        def arriving() -> Iterator[tuple[NewArrival, BinaryIO]]:
+            for one in mails:
+                found, arrival = self._arrival(one)
+                facts.append(found)
+                yield arrival, one.source
+
+        kept = secure_all(self._parts.blobs, arriving())
+        with self._parts.database.worker() as connection:
+            rows = write_all_rows(connection, kept)
+        for _ in mails:
+            self._parts.on_step("saved")
+        with self._parts.database.worker() as connection:
+            ledger_ids = [
+                mail_ledger.secured(connection, one.claimed, _secured_mail(one, row, found))
+                for one, row, found in zip(mails, rows, facts, strict=True)
+            ]
+        for _ in mails:
+            self._parts.on_step("secured")
+        return tuple(
+            TakenMail(one.fetched.uid, MailOutcome.SECURED, "", ledger_id)
+            for one, ledger_id in zip(mails, ledger_ids, strict=True)
+        )
+
+    def _arrival(self, mail: _Spooled) -> tuple[mail_ledger.MailFactsFound, NewArrival]:
+        source, fetched = mail.source, mail.fetched
         source.seek(0)
         sha256 = pour(source, lambda _piece: None).sha256
         source.seek(0)
         facts = mail_ledger.facts_of(source.read(HEADER_BYTES))
         source.seek(0)
-        received_at = fetched.internal_date or datetime.now(UTC)
-        arrival = NewArrival(
+        return facts, NewArrival(
             gate=GateKind.MAIL,
             # The same bytes are the same mail, whatever UID the server gives it next (MAIL-44).
             arrival_key=arrival_key(GateKind.MAIL, self._place.account, sha256),
             bucket=INTAKE_BUCKET,
             file_name=f"mail-{sha256[:12]}.eml",
-            received_at=received_at,
+            received_at=fetched.internal_date or datetime.now(UTC),
             kind=RawKind.EML,
             part_role=PartRole.MAIL,
             media_type="message/rfc822",
@@ -437,33 +479,10 @@ class _Securing:
                 account=self._place.account,
                 mailbox=self._place.folder,
                 uidvalidity=fetched.uidvalidity,
-                uid=claimed.uid,
+                uid=mail.claimed.uid,
                 message_id=facts.message_id,
             ),
         )
-        saved = save_raw(self._parts.database, self._parts.blobs, arrival, source)
-        self._parts.on_step("saved")
-        ledger_id = self._secured(claimed, fetched, saved, facts)
-        self._parts.on_step("secured")
-        return TakenMail(fetched.uid, MailOutcome.SECURED, "", ledger_id)
-
-    def _secured(
-        self,
-        claimed: MailClaim,
-        fetched: Fetched,
-        saved: SavedRaw,
-        facts: mail_ledger.MailFactsFound,
-    ) -> int:
-        mail = SecuredMail(
-            raw_item_id=saved.raw_item_id,
-            sha256=saved.sha256,
-            facts=facts,
-            internal_date=fetched.internal_date,
-            announced=fetched.announced,
-            received=fetched.received,
-        )
-        with self._parts.database.worker() as connection:
-            return mail_ledger.secured(connection, claimed, mail)
 
     def _not_fetched(self, claimed: MailClaim, fetched: Fetched) -> TakenMail:
         said = f": {fetched.detail}" if fetched.detail else ""
@@ -505,6 +524,19 @@ class _Securing:
                     _tell_abort(connection, given_back, fault)
         except (DatabaseUnavailable, DatabaseFull) as error:
             logger.warning("claims stay until the next poll takes them back: %s", error)
+
+
+def _secured_mail(
+    mail: _Spooled, saved: SavedRaw, facts: mail_ledger.MailFactsFound
+) -> SecuredMail:
+    return SecuredMail(
+        raw_item_id=saved.raw_item_id,
+        sha256=saved.sha256,
+        facts=facts,
+        internal_date=mail.fetched.internal_date,
+        announced=mail.fetched.announced,
+        received=mail.fetched.received,
+    )
 
 
 _PARK_AT_ONCE = frozenset({FetchOutcome.TOO_LARGE, FetchOutcome.STUB, FetchOutcome.DUPLICATE_UID})
