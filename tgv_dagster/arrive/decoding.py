@@ -20,6 +20,20 @@ _BOMS = (
 _SAMPLE = 65536
 _REFUSED = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
+_DOUBLE_BYTE = ("cp932", "euc_jp", "cp949", "gb18030", "big5")
+_JAPANESE = frozenset({"cp932", "euc_jp"})
+_COMMON_LEADS = {
+    "cp932": (0x88, 0x98),
+    "euc_jp": (0xB0, 0xCF),
+    "gb18030": (0xB0, 0xD7),
+    "cp949": (0xB0, 0xC8),
+    "big5": (0xA4, 0xC6),
+}
+"""First bytes of the characters that a language uses daily: level 1 of each standard."""
+_COMMON_SHARE = 0.85
+_KANA_SHARE = 0.15
+_LEAST_WIDE = 4
+_FEW_ACCENTS = 4
 _LEGACY = ("cp1252", "cp850", "cp1251", "koi8_r", "iso8859_2", "mac_roman")
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")
 _HIGH = re.compile(r"[^\x00-\x7f]")
@@ -134,22 +148,71 @@ def _declared(raw: bytes, name: str) -> str | None:
 
 
 def _legacy(raw: bytes) -> Decoded:
-    """Mostly valid UTF-8 keeps UTF-8; else windows-1252 when its letters fit; else detection."""
+    """Mostly valid UTF-8 keeps UTF-8; else what `undeclared` finds, else windows-1252."""
     tolerant = raw.decode("utf-8", "replace")
     if _MULTIBYTE.search(raw) and tolerant.count("\ufffd") <= max(1, len(raw) // 1000):
         return Decoded(tolerant, "utf-8", lossy=True)
+    encoding = undeclared(raw)
+    text = raw.decode(encoding or "cp1252", "replace")
+    return Decoded(text, encoding or "cp1252", lossy=encoding is None or "\ufffd" in text)
+
+
+def undeclared(raw: bytes) -> str | None:
+    """The encoding of a text that is not UTF-8 and declares none; None when no guess is plausible.
+
+    Windows-1252 where its letters stand as in de/fr/it/es texts, else a double-byte encoding whose
+    common characters the text consists of, else what detection finds among single-byte ones.
+    """
     sample = raw[:_SAMPLE]
-    encoding = "cp1252"
-    if not _western_fits(sample):
-        best = from_bytes(sample, cp_isolation=list(_LEGACY)).best()
-        encoding = best.encoding if best else "cp1252"
-    text = raw.decode(encoding, "replace")
-    return Decoded(text, encoding, lossy="\ufffd" in text)
+    if western_fits(sample):
+        return "cp1252"
+    double = double_byte(sample)
+    if double is not None:
+        return double
+    best = from_bytes(sample, cp_isolation=list(_LEGACY)).best()
+    if best is None or (best.encoding == "cp1252" and is_unlikely(sample)):
+        return None
+    return best.encoding
 
 
-def _western_fits(raw: bytes) -> bool:
+def double_byte(raw: bytes) -> str | None:
+    """The encoding in which nearly every wide character is a common one of its language."""
+    sample = raw[:_SAMPLE]
+    scores = {name: _common_share(sample, name) for name in _DOUBLE_BYTE}
+    best = max(scores, key=lambda name: scores[name])
+    return best if scores[best] >= _COMMON_SHARE else None
+
+
+def _common_share(sample: bytes, encoding: str) -> float:
+    """Share of the wide characters that are common; 0.0 when the bytes do not fit."""
+    text = _strict(sample, encoding, partial=True)
+    wide = [char for char in text or "" if ord(char) > 127]
+    if len(wide) < _LEAST_WIDE:
+        return 0.0
+    common = sum(1 for char in wide if _is_common(char, encoding)) / len(wide)
+    kana = sum(1 for char in wide if "\u3041" <= char <= "\u30fe") / len(wide)
+    # Chinese and Korean share their byte ranges with Japanese, and have none of its kana.
+    return common if (kana >= _KANA_SHARE) == (encoding in _JAPANESE) else 0.0
+
+
+def _is_common(char: str, encoding: str) -> bool:
+    if "\u3000" <= char <= "\u30ff" or "\uff01" <= char <= "\uff5e":
+        return True
+    lead = char.encode(encoding, "ignore")[:1]
+    first, last = _COMMON_LEADS[encoding]
+    return bool(lead) and first <= lead[0] <= last
+
+
+def western_fits(raw: bytes) -> bool:
     """Windows-1252 is right when its high characters stand where de/fr/it/es texts have them."""
     text = raw.decode("cp1252", "replace")
     high = len(_HIGH.findall(text))
     wrong = len(_UNUSUAL.findall(text)) + len(_SIGN_IN_WORD.findall(text))
-    return high > 0 and wrong <= 0.1 * high
+    return high > 0 and wrong <= 0.1 * high and not is_unlikely(raw)
+
+
+def is_unlikely(raw: bytes) -> bool:
+    """Whether the bytes are no Western text: none has that many letters with accents."""
+    letters = [char for char in raw.decode("cp1252", "replace") if char.isalpha()]
+    high = sum(1 for char in letters if ord(char) > 127)
+    return high > _FEW_ACCENTS and high > len(letters) / 2

@@ -52,6 +52,7 @@ __all__ = [
     "looks_like_mail",
     "safe_name",
     "split",
+    "unread_text",
 ]
 
 DEFAULT_LIMITS = Limits()
@@ -74,6 +75,20 @@ def split(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Mail:
 def leaf_text(leaf: Leaf) -> str:
     """The content of a text leaf by its charset, without ever raising; "" for no bytes."""
     return decode(leaf.view, leaf.charset).text
+
+
+def unread_text(mail: Mail) -> str:
+    """Why the text of a mail's own body is not all that was written; "" when it is."""
+    reasons = {
+        DefectKind.BODY_TEXT_TRUNCATED: "the text is longer than what is read",
+        DefectKind.TEXT_UNCERTAIN: "the text is in an encoding that it does not tell",
+    }
+    found = {defect.kind for defect in mail.defects if not _is_embedded(mail, defect.path)}
+    return "; ".join(reason for kind, reason in reasons.items() if kind in found)
+
+
+def _is_embedded(mail: Mail, path: str) -> bool:
+    return any(leaf.path == path and leaf.mail_path for leaf in mail.leaves)
 
 
 def _split(raw: bytes, limits: Limits) -> Mail:

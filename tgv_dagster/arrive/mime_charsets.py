@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-import charset_normalizer
+from tgv_dagster.arrive.decoding import double_byte, is_unlikely, undeclared, western_fits
 
 DETECTION_MINIMUM = 64
-DETECTION_SAMPLE = 8_192
 FALLBACK = "cp1252"
 MIN_WIDE_AGAINST_DOUBLE_BYTE = 4
 
+_UTF7_RUN = re.compile(rb"\+[A-Za-z0-9+/]{3,80}-?")
+_WESTERN = re.compile("[\u00a0-\u017f\u2010-\u2026\u20ac]+")
 _LABEL = re.compile(r"[a-z0-9][a-z0-9_.:()+-]{0,39}")
 _SAYS_NOTHING = frozenset(
     {"7bit", "8bit", "binary", "default", "none", "null", "unknown", "unknown-8bit", "undefined"}
@@ -141,7 +142,8 @@ class Decoded:
     """Text with the codec that gave it.
 
     `label_known` is False when a label was given and means nothing; `as_labelled` is False
-    when the bytes contradict the label, `lossless` when replacement characters were needed.
+    when the bytes contradict the label, `lossless` when replacement characters were needed;
+    `plausible` is False for a guess that no text of that encoding looks like.
     """
 
     text: str
@@ -149,6 +151,7 @@ class Decoded:
     label_known: bool = True
     as_labelled: bool = True
     lossless: bool = True
+    plausible: bool = True
 
 
 def codec_of(label: str | None) -> str | None:
@@ -180,6 +183,8 @@ def decode(raw: bytes | memoryview, label: str | None, hint: str | None = None) 
             return _with(codec, data[len(bom) :], known=known)
     codec = codec_of(label)
     if data.isascii() and (codec is None or _reads_ascii_as_itself(codec)) and b"\x1b" not in data:
+        if says_nothing(label) and (shifted := _unlabelled_utf7(data)) is not None:
+            return Decoded(shifted, "utf-7", as_labelled=False)
         return Decoded(data.decode("ascii"), codec or "utf-8", label_known=known)
     if codec is None:
         return _undeclared(data, hint, known=known)
@@ -199,7 +204,7 @@ def _declared(data: bytes, codec: str, hint: str | None) -> Decoded:
             return Decoded(utf8, "utf-8", as_labelled=False)
         return _with(codec, data, as_labelled=codec in _LATIN_FAMILY)
     guess = _undeclared(data, hint, known=True)
-    return Decoded(guess.text, guess.codec, True, False, guess.lossless)
+    return replace(guess, as_labelled=False)
 
 
 def _outweighs(utf8: str, codec: str) -> bool:
@@ -221,20 +226,30 @@ def _undeclared(data: bytes, hint: str | None, *, known: bool) -> Decoded:
             return Decoded(japanese, "iso2022_jp_ext", label_known=known)
     if _mostly_utf8(data):
         return _with("utf-8", data, known=known)
-    hinted = codec_of(hint)
-    candidates: list[str | None] = [hinted]
-    if not known and len(data) >= DETECTION_MINIMUM:
-        candidates.append(_detected(data))
-    for codec in (*candidates, FALLBACK, "latin-1"):
+    for codec in (codec_of(hint), _guessed(data)):
         text = _strict(data, codec) if codec else None
         if codec and text is not None:
             return Decoded(text, codec, label_known=known)
-    return _with(FALLBACK, data, known=known)
+    return replace(
+        _with(FALLBACK, data, known=known),
+        plausible=western_fits(data) or (len(data) < DETECTION_MINIMUM and not is_unlikely(data)),
+    )
 
 
-def _detected(data: bytes) -> str | None:
-    best = charset_normalizer.from_bytes(data[:DETECTION_SAMPLE]).best()
-    return codec_of(best.encoding) if best else None
+def _guessed(data: bytes) -> str | None:
+    """The encoding the bytes themselves speak for; of few bytes only an unmistakable one."""
+    few = len(data) < DETECTION_MINIMUM
+    found = None if western_fits(data) else double_byte(data) if few else undeclared(data)
+    return codec_of(found) if found else None
+
+
+def _unlabelled_utf7(data: bytes) -> str | None:
+    """UTF-7 that does not say so: every shifted run is a few letters or signs of Western texts."""
+    runs = _UTF7_RUN.findall(data)
+    text = _strict(data, "utf-7") if runs else None
+    if text is None or not all(_WESTERN.fullmatch(_strict(run, "utf-7") or "") for run in runs):
+        return None
+    return text
 
 
 def _mostly_utf8(data: bytes) -> bool:

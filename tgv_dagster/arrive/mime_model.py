@@ -75,6 +75,7 @@ class DefectKind(StrEnum):
     BAD_TRANSFER_ENCODING = "bad_transfer_encoding"
     UNKNOWN_CHARSET = "unknown_charset"
     CHARSET_MISMATCH = "charset_mismatch"
+    TEXT_UNCERTAIN = "text_uncertain"
     TYPE_MISMATCH = "type_mismatch"
     PARTIAL_MESSAGE = "partial_message"
     EXTERNAL_BODY = "external_body"

@@ -12,12 +12,14 @@ from collections.abc import Iterable, Sequence
 
 from tgv_dagster.arrive.mime_charsets import decode
 from tgv_dagster.arrive.mime_model import Defect, DefectKind, Limits, Role
-from tgv_dagster.arrive.mime_text import References, html_references, html_text, rtf_text
+from tgv_dagster.arrive.mime_text import References, html_references, html_text, rtf_text, unflowed
 from tgv_dagster.arrive.mime_walk import Draft
 
 STUB_CHARACTERS = 250
 STUB_RATIO = 8
 MAX_STUB_LOOKS = 16
+_HEAD = 256
+_ARMOUR = b"-----BEGIN PGP MESSAGE-----"
 
 _PLAIN_TYPES = frozenset({"text/plain", "text"})
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
@@ -47,14 +49,27 @@ def assign_roles(drafts: Sequence[Draft]) -> None:
 def body_text(
     drafts: Sequence[Draft], mail_path: str, limits: Limits
 ) -> tuple[str, tuple[Defect, ...]]:
-    """The text of the body leaves of one mail, in order, and what was wrong with it."""
+    """The text of the body leaves of one mail, in order, and what was wrong with it.
+
+    A mail that is an invitation or a report and nothing else says what that says.
+    """
+    own = [draft for draft in drafts if draft.place.mail_path == mail_path]
+    text, defects = _text_of([one for one in own if one.role is Role.BODY], mail_path, limits)
+    if text:
+        return text, defects
+    spoken = [one for one in own if one.role in (Role.CALENDAR, Role.REPORT)]
+    text, more = _text_of(spoken, mail_path, limits)
+    return text, defects + more
+
+
+def _text_of(
+    drafts: Sequence[Draft], mail_path: str, limits: Limits
+) -> tuple[str, tuple[Defect, ...]]:
     pieces: list[str] = []
     defects: list[Defect] = []
     room, html_room = limits.body_text, limits.html
     for draft in drafts:
-        if draft.role is not Role.BODY or draft.place.mail_path != mail_path:
-            continue
-        is_html = draft.media_type not in _PLAIN_TYPES
+        is_html = not _is_plain(draft)
         if room <= 0 or (is_html and html_room <= 0):
             detail = "from here on not read"
             defects.append(Defect(DefectKind.BODY_TEXT_TRUNCATED, draft.place.path, detail))
@@ -84,13 +99,20 @@ def readable_text(draft: Draft, html_limit: int) -> tuple[str, list[Defect]]:
     elif not (decoded.as_labelled and decoded.lossless):
         detail = f"{draft.charset} read as {decoded.codec}"[:120]
         defects.append(Defect(DefectKind.CHARSET_MISMATCH, path, detail))
+    if not (decoded.plausible and decoded.lossless):
+        defects.append(Defect(DefectKind.TEXT_UNCERTAIN, path, f"read as {decoded.codec}"))
     text = decoded.text.replace("\0", "")
-    if draft.media_type not in _PLAIN_TYPES:
+    if not _is_plain(draft):
         readable = html_text(text, html_limit)
         if readable.defect:
             defects.append(Defect(readable.defect, path, readable.detail))
         text = readable.text
-    return text.replace("\r\n", "\n").replace("\r", "\n"), defects
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return unflowed(text, draft.flowed) if draft.flowed else text, defects
+
+
+def _is_plain(draft: Draft) -> bool:
+    return draft.media_type in _PLAIN_TYPES or draft.role in (Role.CALENDAR, Role.REPORT)
 
 
 def _assign_in_mail(scope: list[Draft]) -> None:
@@ -118,6 +140,8 @@ def _role_by_kind(draft: Draft) -> Role | None:
         return Role.COMPANION
     if kind in _REPORT_TYPES:
         return Role.REPORT
+    if kind in _PLAIN_TYPES and bytes(draft.view[:_HEAD]).lstrip().startswith(_ARMOUR):
+        return Role.ENCRYPTED
     if kind in _CALENDAR_TYPES or draft.sniffed_type == "text/calendar":
         return Role.CALENDAR
     return None

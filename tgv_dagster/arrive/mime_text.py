@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from urllib.parse import unquote
 
 from inscriptis import Inscriptis
@@ -22,6 +23,7 @@ from tgv_dagster.arrive.mime_model import DefectKind
 MAX_RTF_TEXT_INPUT = 1_000_000
 MAX_TABLE_ELEMENTS = 3_000
 MAX_FONT_TABLE = 64 * 1024
+_SIGNATURE_MARK = "-- "
 
 _CID = re.compile(r"cid:([^\s\"'<>()\\]{1,500})", re.IGNORECASE)
 _TARGET = re.compile(
@@ -81,6 +83,31 @@ def html_text(source: str, limit: int) -> Readable:
     if len(source) > limit:
         return Readable(text, DefectKind.BODY_TEXT_TRUNCATED, f"HTML of {len(source)} characters")
     return Readable(text)
+
+
+class Flow(StrEnum):
+    """How flowed text was broken into lines (RFC 3676): at a space, or with one put in."""
+
+    AT_SPACE = "at_space"
+    SPACE_ADDED = "space_added"
+
+
+def unflowed(text: str, flow: Flow) -> str:
+    """Flowed text with its paragraphs as one line each; quotes of other depth stay apart."""
+    lines: list[str] = []
+    goes_on, before = False, -1
+    for line in text.split("\n"):
+        words = line.lstrip(">")
+        depth = len(line) - len(words)
+        words = words.removeprefix(" ")
+        if goes_on and depth == before and words != _SIGNATURE_MARK:
+            lines[-1] += words
+        else:
+            lines.append(f"{'>' * depth} {words}" if depth else words)
+        goes_on, before = words.endswith(" ") and words != _SIGNATURE_MARK, depth
+        if goes_on and flow is Flow.SPACE_ADDED:
+            lines[-1] = lines[-1][:-1]
+    return "\n".join(lines)
 
 
 def rtf_text(source: bytes) -> Readable:

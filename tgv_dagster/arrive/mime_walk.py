@@ -30,7 +30,7 @@ from tgv_dagster.arrive.mime_names import (
     sniff_type,
 )
 from tgv_dagster.arrive.mime_smime import CmsKind, names_cms, open_cms
-from tgv_dagster.arrive.mime_text import html_charset
+from tgv_dagster.arrive.mime_text import Flow, html_charset
 from tgv_dagster.arrive.mime_tnef import BodyKind, TnefBody, TnefFile, is_tnef, open_tnef
 from tgv_dagster.arrive.mime_wire import (
     HeaderBlock,
@@ -47,6 +47,7 @@ from tgv_dagster.arrive.mime_wire import (
     split_multipart,
     transfer_name,
     undo_transfer,
+    unlabelled_base64,
 )
 
 MAIL_TYPES = frozenset({"message/rfc822", "message/global", "message/news"})
@@ -149,6 +150,7 @@ class Draft:
     role: Role | None = None
     mail_headers: MailHeaders | None = None
     sha256: str = ""
+    flowed: Flow | None = None
 
     @property
     def view(self) -> memoryview:
@@ -339,12 +341,15 @@ def _headerless_root(state: _State, entity: _Entity) -> Draft:
 
 
 def _content_type(state: _State, entity: _Entity, block: HeaderBlock) -> Parameters:
-    """The first Content-Type that names a type; "multipart" alone counts as mixed."""
+    """The first Content-Type that names a type, or a later one whose boundary stands in the body.
+
+    "multipart" alone counts as mixed.
+    """
     values = block.all("content-type")
     read = [read_parameters(value, state.hint) for value in values]
     usable = [one for one in read if _MEDIA_TYPE.fullmatch(one.value)]
     if usable:
-        return usable[0]
+        return next((one for one in usable[1:] if _is_cut(entity, block, one)), usable[0])
     for one in read:
         guess = _mended_type(one)
         state.note(DefectKind.BAD_CONTENT_TYPE, entity.place.path, one.value[:80])
@@ -352,6 +357,12 @@ def _content_type(state: _State, entity: _Entity, block: HeaderBlock) -> Paramet
             return replace(one, value=guess)
     kept = read[0] if read else Parameters(entity.default_type, {}, {})
     return replace(kept, value=entity.default_type)
+
+
+def _is_cut(entity: _Entity, block: HeaderBlock, content_type: Parameters) -> bool:
+    boundary = _boundary(content_type)
+    is_multipart = content_type.value.startswith("multipart/") and bool(boundary)
+    return is_multipart and entity.buffer.find(b"--" + boundary, block.body_start, entity.end) >= 0
 
 
 def _mended_type(one: Parameters) -> str | None:
@@ -502,6 +513,9 @@ def _entity_draft(
             state.note(DefectKind.UNKNOWN_TRANSFER_ENCODING, path, decoded.detail)
         elif not decoded.clean:
             state.note(DefectKind.BAD_TRANSFER_ENCODING, path, decoded.detail)
+    elif _is_binary(content_type.value) and (content := unlabelled_base64(data.view)):
+        data = Slice.whole(content)
+        state.note(DefectKind.BAD_TRANSFER_ENCODING, path, "base64 without saying so")
     disposition = read_parameters(block.first("content-disposition") or b"", state.hint)
     filename, raw_name = _name(disposition, content_type)
     return Draft(
@@ -514,7 +528,19 @@ def _entity_draft(
         content_id=_header_text(block, "content-id"),
         location=_header_text(block, "content-location"),
         disposition=disposition.value or None,
+        flowed=_flow(content_type),
     )
+
+
+def _flow(content_type: Parameters) -> Flow | None:
+    if content_type.value != "text/plain" or (content_type.get("format") or "").lower() != "flowed":
+        return None
+    added = (content_type.get("delsp") or "").lower() == "yes"
+    return Flow.SPACE_ADDED if added else Flow.AT_SPACE
+
+
+def _is_binary(media_type: str) -> bool:
+    return not media_type.startswith(("text/", "message/", "multipart/"))
 
 
 def _wrongly_labelled_mail(media_type: str, label: bytes | None, data: Slice) -> bool:
@@ -685,6 +711,8 @@ def _uuencoded(state: _State, draft: Draft) -> list[_Item]:
     found: list[_Item] = []
     for number, one in enumerate(files, start=1):
         place = replace(draft.place.inside(number), groups=())
+        if not one.clean:
+            state.note(DefectKind.BAD_TRANSFER_ENCODING, place.path, "uuencoded, without its end")
         name = decode_header_text(one.raw_name)
         data = Slice.whole(one.content)
         found.append(Draft(place, data, name, one.raw_name, "application/octet-stream"))

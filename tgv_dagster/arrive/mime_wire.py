@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pybase64
 
+from tgv_dagster.arrive.mime_names import sniff_type
+
 MAX_FIELDS = 2_000
 MAX_FIELD_BYTES = 64 * 1024
 BROKEN_FOLDING_REACH = 20
@@ -26,8 +28,10 @@ TORN_HEADER_REACH = 8 * 1024
 FOOTER_WORD = 20
 FOREIGN_SHARE = 0.1
 ENCODED_LINE = 12
+UU_LINE = 45
 LINEWISE_BYTES = 1024 * 1024
 _COUNTED_TOGETHER = 1 << 16
+_LOOKED_AT = 1 << 10
 
 _FIELD = re.compile(rb"([!-9;-~]{1,200})[ \t]*:")
 _KNOWN_FIELD = re.compile(
@@ -320,9 +324,14 @@ def find_uuencoded(text: bytes) -> tuple[UuFile, ...]:
     position = 0
     while (match := _UU_BEGIN.search(text, position)) is not None:
         lines, position, ended = _uu_lines(text, match.end())
-        if lines is not None and ended:
-            found.append(UuFile(match[1].strip(), b"".join(lines)))
+        if ended or _is_torn_off(text, match.end(), lines):
+            found.append(UuFile(match[1].strip(), b"".join(lines), clean=ended))
     return tuple(found)
+
+
+def _is_torn_off(text: bytes, start: int, lines: list[bytes]) -> bool:
+    """Whether a block without its end is one all the same: it begins with a full line."""
+    return bool(lines) and text[start : start + 1] == b"M" and len(lines[0]) == UU_LINE
 
 
 def is_blank(buffer: bytes, span: Span) -> bool:
@@ -330,7 +339,8 @@ def is_blank(buffer: bytes, span: Span) -> bool:
     return not buffer[span.start : span.end].strip()
 
 
-def _uu_lines(text: bytes, position: int) -> tuple[list[bytes] | None, int, bool]:
+def _uu_lines(text: bytes, position: int) -> tuple[list[bytes], int, bool]:
+    """The decoded lines from here on, where they stop, and whether with a proper end."""
     decoded: list[bytes] = []
     while position < len(text):
         line_end, after = _line(text, position, len(text))
@@ -340,9 +350,9 @@ def _uu_lines(text: bytes, position: int) -> tuple[list[bytes] | None, int, bool
         try:
             decoded.append(binascii.a2b_uu(line.rstrip(b"\r") or b"`"))
         except binascii.Error:
-            return None, position, False
+            break
         position = after
-    return None, len(text), False
+    return decoded, position, False
 
 
 def _base64(data: bytes | memoryview) -> Transferred:
@@ -364,6 +374,24 @@ def _white_space(data: bytes | memoryview) -> int:
         blank = (piece == 10) | (piece == 13) | (piece == 32) | (piece == 9)
         count += int(np.count_nonzero(blank))
     return count
+
+
+def unlabelled_base64(data: bytes | memoryview) -> bytes | None:
+    """What is base64 from end to end and a known kind of file behind it; None for anything else.
+
+    Some senders leave out the transfer encoding of what they encoded.
+    """
+    head = bytes(data[:_LOOKED_AT]).translate(None, _WHITESPACE)
+    if len(head) < ENCODED_LINE or head.translate(None, _BASE64_ALPHABET):
+        return None
+    try:
+        start = pybase64.b64decode(head[: len(head) // 4 * 4], validate=True)
+        if sniff_type(memoryview(start)) is None:
+            return None
+        whole = _base64(data)
+    except binascii.Error:
+        return None
+    return whole.content if whole.clean else None
 
 
 def _broken_base64(data: bytes) -> Transferred:

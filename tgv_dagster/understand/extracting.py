@@ -24,7 +24,7 @@ from tgv_dagster.arrive.gates import (
     RawKind,
     arrival_key,
 )
-from tgv_dagster.arrive.mime import split
+from tgv_dagster.arrive.mime import split, unread_text
 from tgv_dagster.arrive.raw import printable, save_raw
 from tgv_dagster.store import ledger
 from tgv_dagster.store.blobs import BlobMissing, BlobStore
@@ -242,7 +242,9 @@ def _mail_body(blobs: BlobStore, arrived: ArrivedBytes) -> Extraction:
         if value
     )
     page = PageText(1, f"{head}\n\n{text}".strip(), Method.NATIVE)
-    return Extraction(Status.COMPLETE, pages=(page,), engine="mail body")
+    reason = unread_text(mail)
+    status = Status.TRUNCATED if reason else Status.COMPLETE
+    return Extraction(status, reason, pages=(page,), engine="mail body")
 
 
 def _sniff(path: Path, file_name: str) -> FileType:

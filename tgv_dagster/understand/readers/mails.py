@@ -8,7 +8,15 @@ from pathlib import Path
 
 from tgv_dagster.arrive.decoding import clean_text
 from tgv_dagster.arrive.filetype import FileType
-from tgv_dagster.arrive.mime import DOCUMENT_ROLES, PARKING_ROLES, Mail, MailHeaders, Role, split
+from tgv_dagster.arrive.mime import (
+    DOCUMENT_ROLES,
+    PARKING_ROLES,
+    Mail,
+    MailHeaders,
+    Role,
+    split,
+    unread_text,
+)
 from tgv_dagster.understand.extracted import (
     Embedded,
     EmbeddedRole,
@@ -33,9 +41,10 @@ def read(source: Path, file_type: FileType, settings: ExtractionSettings) -> Ext
     mail = split(source.read_bytes())
     text = "\n".join(_head(mail.headers)) + "\n\n" + mail.body_text
     unread = mail.with_role(*PARKING_ROLES)
-    reason = f"{len(unread)} parts of the mail cannot be opened" if unread else ""
+    parts = f"{len(unread)} parts of the mail cannot be opened" if unread else ""
+    reason = "; ".join(one for one in (parts, unread_text(mail)) if one)
     return Extraction(
-        Status.TRUNCATED if unread else Status.COMPLETE,
+        Status.TRUNCATED if reason else Status.COMPLETE,
         reason,
         pages=(PageText(1, clean_text(text).strip(), Method.NATIVE),),
         engine="mail",

@@ -43,7 +43,7 @@ def read(source: Path, file_type: FileType, settings: ExtractionSettings) -> Ext
     if file_type.family in _RECORDS and (shown := _records(raw, file_type, size)) is not None:
         return shown
     found = decode(raw, partial=size > _MOST_BYTES)
-    note = "some bytes are not valid in its encoding" if found.lossy else ""
+    note = "the encoding of the text is not certain" if found.lossy else ""
     return _text(found.text, f"text {found.encoding}", note, cut=size > _MOST_BYTES)
 
 
