@@ -83,3 +83,28 @@ def test_the_mail_around_a_mail_is_no_reply_thread(installation: Installation) -
     assert thread["message_id"] == "m3@example.org"
     assert thread["parent_message_id"] == "aussen@example.org"
     assert (thread["reply"], thread["in_reply_to"], thread["references"]) == ("absent", None, [])
+
+
+@pytest.mark.parametrize(
+    ("raw", "forwarded"),
+    [
+        (invoice_mail(4), False),
+        (invoice_mail(4).replace(b"Subject: ", b"Subject: WG: "), True),
+        (invoice_mail(4, extra="Resent-From: c@example.org\r\n"), True),
+    ],
+)
+def test_the_metadata_of_a_mail_are_the_six_facts(
+    installation: Installation, raw: bytes, forwarded: bool
+) -> None:
+    number = the_document(installation, raw)
+    with serving(installation) as service:
+        told = service.get(f"/api/documents/{number}", "chef").json()["mail"]
+    subject = "WG: Rechnung 4" if b"WG:" in raw else "Rechnung 4"
+    assert told == {
+        "from": "rechnung@example.org",
+        "subject": subject,
+        "date": "2026-03-02T08:00:00Z",
+        "message_id": "m4@example.org",
+        "is_forwarded": forwarded,
+        "entity_hint": None,
+    }

@@ -170,7 +170,7 @@ def undeclared(raw: bytes) -> str | None:
     if double is not None:
         return double
     best = from_bytes(sample, cp_isolation=list(_LEGACY)).best()
-    if best is None or (best.encoding == "cp1252" and is_unlikely(sample)):
+    if best is None or (best.encoding == "cp1252" and _is_unlikely(sample)):
         return None
     return best.encoding
 
@@ -208,10 +208,10 @@ def western_fits(raw: bytes) -> bool:
     text = raw.decode("cp1252", "replace")
     high = len(_HIGH.findall(text))
     wrong = len(_UNUSUAL.findall(text)) + len(_SIGN_IN_WORD.findall(text))
-    return high > 0 and wrong <= 0.1 * high and not is_unlikely(raw)
+    return high > 0 and wrong <= 0.1 * high and not _is_unlikely(raw)
 
 
-def is_unlikely(raw: bytes) -> bool:
+def _is_unlikely(raw: bytes) -> bool:
     """Whether the bytes are no Western text: none has that many letters with accents."""
     letters = [char for char in raw.decode("cp1252", "replace") if char.isalpha()]
     high = sum(1 for char in letters if ord(char) > 127)

@@ -65,8 +65,9 @@ class Origin:
 
     `path` is relative to the watched folder, `modified_at` the file's own time, `account`,
     `mailbox`, `uidvalidity` and `uid` identify a mail, `message_id` is a hint only, `project_hint`
-    is the code of the project that the uploader named. `thread_headers` says whether the
-    nearest mail has In-Reply-To or References: present, absent, None for not recorded (MAIL-60).
+    is the code of the project that the uploader named. `mail_date` is what the mail states (ISO
+    8601), `is_forwarded` whether it hands on another one (MAIL-58). `thread_headers` says whether
+    the nearest mail has In-Reply-To or References: present, absent, None = not recorded (MAIL-60).
     `level_floor` is the level the uploader asked for at least, `visible_from` the moment (ISO 8601)
     before which readers see nothing (UPL-17); what comes out of the file inherits both.
     """
@@ -81,6 +82,8 @@ class Origin:
     mail_from: str | None = None
     mail_to: str | None = None
     mail_subject: str | None = None
+    mail_date: str | None = None
+    is_forwarded: bool | None = None
     in_reply_to: str | None = None
     parent_message_id: str | None = None
     legacy_number: str | None = None

@@ -7,6 +7,7 @@ MAIL-64, MAIL-66). Does not belong here: taking bytes apart, securing them, and 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,6 +59,9 @@ RULE_HEADERS = frozenset(
 )
 """Headers whose presence a routing rule may ask for."""
 
+
+_FORWARD = re.compile(r"\s*(?:\[[^\]]{1,40}\]\s*)?(?:wg|fwd?|tr|wtr|i|rv)\s*:", re.IGNORECASE)
+_REDIRECTED = frozenset({"resent-from", "resent-date", "x-forwarded-for", "x-forwarded-to"})
 
 PHOTO_REASON = "a photograph inside a mail: release it if it is a document, else dismiss it"
 
@@ -374,6 +378,8 @@ def part_origin(mail_arrival: MailArrival, mail: Mail, leaf: Leaf | None) -> Ori
         mail_from=_addresses(inner.from_),
         mail_to=_addresses(inner.to),
         mail_subject=inner.subject,
+        mail_date=None if inner.date is None else inner.date.isoformat(),
+        is_forwarded=inner is not outer or _hands_on(inner),
         in_reply_to=None if inner.in_reply_to is None else " ".join(inner.in_reply_to),
         references=None if inner.references is None else " ".join(inner.references),
         thread_headers=_thread_headers(inner),
@@ -384,6 +390,12 @@ def part_origin(mail_arrival: MailArrival, mail: Mail, leaf: Leaf | None) -> Ori
         mail_headers=" ".join(sorted({f.name.lower() for f in outer.fields} & RULE_HEADERS))
         or None,
     )
+
+
+def _hands_on(headers: MailHeaders) -> bool:
+    """Whether a mail forwards another one, by its subject or the headers of a redirection."""
+    named = _FORWARD.match(headers.subject or "") is not None
+    return named or any(field.name.lower() in _REDIRECTED for field in headers.fields)
 
 
 def _addresses(addresses: Sequence[object]) -> str | None:

@@ -11,9 +11,10 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tgv_dagster.arrive.decoding import double_byte, is_unlikely, undeclared, western_fits
+from tgv_dagster.arrive.decoding import double_byte, undeclared, western_fits
 
 DETECTION_MINIMUM = 64
+FEW_FOREIGN = 4
 FALLBACK = "cp1252"
 MIN_WIDE_AGAINST_DOUBLE_BYTE = 4
 
@@ -192,6 +193,8 @@ def decode(raw: bytes | memoryview, label: str | None, hint: str | None = None) 
 
 
 def _declared(data: bytes, codec: str, hint: str | None) -> Decoded:
+    if codec == "utf-8" and b"\x1b$" in data and data.isascii():
+        return replace(_undeclared(data, hint, known=True), as_labelled=False)
     utf8 = _strict(data, "utf-8") if codec != "utf-8" and not codec.startswith("utf-") else None
     if utf8 is not None and _outweighs(utf8, codec):
         return Decoded(utf8, "utf-8", as_labelled=False)
@@ -232,7 +235,7 @@ def _undeclared(data: bytes, hint: str | None, *, known: bool) -> Decoded:
             return Decoded(text, codec, label_known=known)
     return replace(
         _with(FALLBACK, data, known=known),
-        plausible=western_fits(data) or (len(data) < DETECTION_MINIMUM and not is_unlikely(data)),
+        plausible=western_fits(data) or sum(byte > 127 for byte in data) <= FEW_FOREIGN,
     )
 
 

@@ -51,14 +51,13 @@ def body_text(
 ) -> tuple[str, tuple[Defect, ...]]:
     """The text of the body leaves of one mail, in order, and what was wrong with it.
 
-    A mail that is an invitation or a report and nothing else says what that says.
+    A mail that is a report and nothing else says what that says.
     """
     own = [draft for draft in drafts if draft.place.mail_path == mail_path]
     text, defects = _text_of([one for one in own if one.role is Role.BODY], mail_path, limits)
     if text:
         return text, defects
-    spoken = [one for one in own if one.role in (Role.CALENDAR, Role.REPORT)]
-    text, more = _text_of(spoken, mail_path, limits)
+    text, more = _text_of([one for one in own if one.role is Role.REPORT], mail_path, limits)
     return text, defects + more
 
 
@@ -112,7 +111,7 @@ def readable_text(draft: Draft, html_limit: int) -> tuple[str, list[Defect]]:
 
 
 def _is_plain(draft: Draft) -> bool:
-    return draft.media_type in _PLAIN_TYPES or draft.role in (Role.CALENDAR, Role.REPORT)
+    return draft.media_type in _PLAIN_TYPES or draft.role is Role.REPORT
 
 
 def _assign_in_mail(scope: list[Draft]) -> None:

@@ -103,6 +103,21 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
+class MailMetadata:
+    """The six facts of a mail (MAIL-58); None is not in the mail, or not recorded.
+
+    `date` as the mail states it, ISO 8601; `entity_hint` is what the way of arrival suggests.
+    """
+
+    mail_from: str | None
+    subject: str | None
+    date: datetime | None
+    message_id: str | None
+    is_forwarded: bool | None
+    entity_hint: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentView:
     """A document. `level_known` False: the stored level is none of ours and counts as strictest."""
 
@@ -132,6 +147,7 @@ class DocumentView:
     intent_text: str | None
     legacy_number: str | None
     thread: Thread
+    mail: MailMetadata | None
     dates: tuple[ShownValue, ...]
     values: tuple[ShownValue, ...]
     arrivals: tuple[ShownArrival, ...]
@@ -155,9 +171,11 @@ def document_view(database: Database, scope: Scope, document_id: int) -> Documen
             "SELECT id FROM cases WHERE document_id = %s AND state = 'open' ORDER BY id",
             (document_id,),
         ).fetchall()
+    metadata = _metadata(row)
     thread = _thread(row)
     return DocumentView(
         **row,
+        mail=metadata,
         level_known=is_known(row["confidentiality_level"]),
         thread=thread,
         dates=(_receipt(row), *(v for v in values if v.field in DATE_AXES)),
@@ -175,14 +193,31 @@ _DOCUMENT = """
         d.in_reply_to, d.parent_message_id, d.mail_from, d.mail_to, d.mail_subject,
         a.origin ->> 'thread_headers' AS thread_headers,
         a.origin ->> 'references' AS mail_references,
+        (a.origin ->> 'mail_date')::timestamptz AS mail_date,
+        (a.origin ->> 'is_forwarded')::boolean AS is_forwarded, a.entity_hint,
         (SELECT count(*) FROM rag_chunks c WHERE c.document_id = d.id AND c.active) AS chunks
     FROM documents d LEFT JOIN raw_items r ON r.id = d.raw_item_id
     LEFT JOIN LATERAL (
-        SELECT origin FROM arrivals WHERE document_id = d.id
+        SELECT origin, entity_hint FROM arrivals WHERE document_id = d.id
           AND origin ->> 'message_id' IS NOT DISTINCT FROM d.message_id
         ORDER BY origin ->> 'thread_headers' IS NULL, id LIMIT 1) a ON true
     WHERE d.id = %s
 """
+
+
+def _metadata(row: dict[str, Any]) -> MailMetadata | None:
+    """Take the columns of the six facts out of the row; None for what came in no mail."""
+    date, is_forwarded, hint = (row.pop(n) for n in ("mail_date", "is_forwarded", "entity_hint"))
+    if not (row["message_id"] or row["mail_from"]):
+        return None
+    return MailMetadata(
+        mail_from=row["mail_from"],
+        subject=row["mail_subject"],
+        date=date,
+        message_id=row["message_id"],
+        is_forwarded=is_forwarded,
+        entity_hint=hint,
+    )
 
 
 def _thread(row: dict[str, Any]) -> Thread:

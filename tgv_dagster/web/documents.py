@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from tgv_dagster.arrive.mail_ledger import ThreadHeaders
 from tgv_dagster.web import originals, pages, previews
@@ -80,6 +80,17 @@ class ThreadOut(BaseModel):
     references: list[str]
 
 
+class MailMetadataOut(BaseModel):
+    """The six facts of the mail around the document; null is not in the mail or not recorded."""
+
+    mail_from: Annotated[str | None, Field(serialization_alias="from")]
+    subject: str | None
+    date: datetime | None
+    message_id: str | None
+    is_forwarded: bool | None
+    entity_hint: str | None
+
+
 class DocumentOut(BaseModel):
     """A document. `dates` holds each date axis apart, `values` everything else."""
 
@@ -108,6 +119,7 @@ class DocumentOut(BaseModel):
     date_received: datetime
     intent_text: str | None
     legacy_number: str | None
+    mail: MailMetadataOut | None
     thread: ThreadOut
     dates: list[ValueOut]
     values: list[ValueOut]
