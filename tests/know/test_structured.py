@@ -255,3 +255,22 @@ def test_values_and_parties_are_looked_up_by_their_indexes(knowledge: Knowledge)
     told = "\n".join(line for (line,) in plan)
     for index in ("document_values_keys", "contact_mentions_numbers", "contact_mentions_names"):
         assert index in told
+
+
+HOSTILE = (
+    "a:(^", '"' * 20_000, "-", "NOT AND OR", "https://x.de/?q=1&b=%00", "🦊👩‍👩‍👧" * 5_000,
+    "א" * 50_000, "株" * 50_000, "1" * 100_000, "1." * 50_000, "-1" * 50_000, "31.08.2026 " * 9_000,
+    "e\u0301" * 30_000, "\u202eחשבונית\u202c 4711", "ﷺ" * 10_000, "RE-" + "9" * 5_000, "Ⅷ³½ １２",
+    "Miete\x00'; DROP TABLE documents; --", "100 %s {x} \\", "\ud800abc 4711", "İSTANBUL ǅ ſ",
+)  # fmt: skip
+
+
+def test_no_question_breaks_the_look_up(knowledge: Knowledge) -> None:
+    document = knowledge.add("x")
+    put(knowledge, document, "invoice_number", "4711")
+    mention(knowledge, document, "Istanbul A.Ş.")
+    for question in HOSTILE:
+        answer = fields(knowledge, question)
+        assert answer.state is not WayState.FAILED, question[:40]
+    assert found(fields(knowledge, "\u202eחשבונית\u202c 4711")) == [document]
+    assert found(fields(knowledge, "İSTANBUL")) == [document]

@@ -123,7 +123,7 @@ def latest(
         ([which.id for which in wanted],),
     ).fetchall()
     known = {row[0]: row for row in rows}
-    return tuple(_entry(which, known.get(which.id), moment) for which in wanted)
+    return tuple(entry_of(which, known.get(which.id), moment) for which in wanted)
 
 
 def counted_since(connection: Connection, checkpoint_id: str) -> datetime | None:
@@ -186,7 +186,8 @@ def prune(connection: Connection, *, keep_for: timedelta) -> int:
     ).rowcount
 
 
-def _entry(which: Checkpoint, row: tuple | None, now: datetime) -> Entry:
+def entry_of(which: Checkpoint, row: tuple | None, now: datetime) -> Entry:
+    """How a kept row of `latest` reads at this moment."""
     if row is None or row[3] is None:
         since, counter = (None, None) if row is None else (row[1], row[2])
         return Entry(which, unmeasured(NEVER_MEASURED), None, since, counter)

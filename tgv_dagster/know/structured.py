@@ -92,16 +92,19 @@ _AMOUNT = re.compile(r"n(\d{1,15}(?:\.\d{1,4})?)")
 def field_terms(terms: QueryTerms) -> FieldTerms:
     """The dates, amounts, numbers and names of a question as fields store them."""
     tokens = (token for term in terms.ids for token in term.exact)
-    keys = dict.fromkeys(key for token in tokens if (key := _key(token)) is not None)
+    keys = dict.fromkeys(key for token in tokens for key in _keys(token))
     plain = (word.plain for word in terms.words if not word.plain.isdigit())
     return FieldTerms(tuple(keys), asked_words(plain))
 
 
-def _key(token: str) -> str | None:
+def _keys(token: str) -> tuple[str, ...]:
+    """What a field may hold for a token; whole digits may be an amount or a number."""
     amount = _AMOUNT.fullmatch(token)
-    if amount is not None:
-        return f"n{Decimal(amount.group(1)).normalize():f}"
-    return token if _KEY.fullmatch(token) else None
+    if amount is None:
+        return (token,) if _KEY.fullmatch(token) else ()
+    digits = amount.group(1)
+    key = f"n{Decimal(digits).normalize():f}"
+    return (key, f"x{digits}") if digits.isdigit() and len(digits) > 2 else (key,)
 
 
 # --- the look-up -------------------------------------------------------------------------------
