@@ -39,8 +39,9 @@ A station is red when one of its checkpoints is, green when all are, and unmeasu
 should be (SOLL) is kept by hand in `soll.md` of the home folder, else the one shipped, and stands
 on the page word for word; what is (IST) is read from this register at every request. Each night
 every gate is shown a fault at a synthetic test tenant (`gates_turn_red`). In the tests every
-checkpoint that is measured turns green and red on purpose, and unmeasured where it needs data, where
-its database goes away in the middle, and when it is old; [states.md](states.md) shows each in each state.
+checkpoint that is measured turns green and red on purpose, and unmeasured where it needs data,
+where its database goes away in the middle, and when it is old; [states.md](states.md) shows each
+in each state.
 
 ![The chain with a red, a green and unmeasured stations](images/intake-chain.png)
 
