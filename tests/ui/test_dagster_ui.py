@@ -151,12 +151,13 @@ def test_the_lineage_shows_the_stages_as_groups(ui: Ui) -> None:
 
 
 def test_the_lineage_shows_every_step_inside_its_stage(ui: Ui) -> None:
-    # The UI draws what its window can hold.
+    # The UI draws what its window can hold, and fits the graph to it when the page opens.
     size = ui.browser.get_window_size()
     ui.browser.set_window_size(3600, 2400)
     try:
         ui.see("/asset-groups", *map(str, Room))
         ui.press(Keys.ALT, "e")
+        ui.browser.refresh()
         ui.wait_for(*(step.name for step in STEPS))
     finally:
         ui.browser.set_window_size(size["width"], size["height"])
