@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,11 @@ from tgv_dagster.installation import Installation
 from tgv_dagster.settings import Settings
 from tgv_dagster.store import embedded, migrate
 from tgv_dagster.store.db import Database
+
+# A run in the background of a shell inherits an ignored Ctrl-C, and Dagster's servers, which take
+# SIGTERM as Ctrl-C, would inherit it from here and never end.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says what else the machine does, not whether the code is right.
 settings.register_profile("untimed", settings.default, deadline=None)

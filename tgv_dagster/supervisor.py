@@ -113,6 +113,8 @@ def _start(service: Service, logs: Path) -> subprocess.Popen[bytes]:
     path = logs / f"{service.name}.log"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.fchmod(descriptor, 0o600)
+    # Dagster's servers take SIGTERM as they take Ctrl-C, which a shell's background ignores.
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         # A session of its own: Ctrl-C reaches us alone, and we stop the rest in order.
         return subprocess.Popen(
@@ -124,6 +126,7 @@ def _start(service: Service, logs: Path) -> subprocess.Popen[bytes]:
             start_new_session=True,
         )
     finally:
+        signal.signal(signal.SIGINT, former)
         os.close(descriptor)
 
 
