@@ -94,13 +94,8 @@ def test_ctrl_c_ends_it_without_an_error_and_kills_what_does_not_listen(tmp_path
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)
 
-    # A run in the background of a shell inherits an ignored Ctrl-C.
-    former = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        threading.Thread(target=interrupt, daemon=True).start()
-        supervise([stubborn], tmp_path, stop_seconds=0.5)
-    finally:
-        signal.signal(signal.SIGINT, former)
+    threading.Thread(target=interrupt, daemon=True).start()
+    supervise([stubborn], tmp_path, stop_seconds=0.5)
     _has_ended(_pid(tmp_path, "stubborn"))
 
 
