@@ -80,6 +80,7 @@ def test_the_same_act_seen_again_adds_nothing(installation: Installation) -> Non
 def test_the_same_bytes_arriving_twice_are_one_item_with_two_arrivals(
     installation: Installation,
 ) -> None:
+    """DEDUP-05, MAIL-46: the second arrival is told, the bytes stand once."""
     first = save(installation, arrival(), b"x")
     second = save(installation, arrival("kopie.txt", key="2"), b"x")
     assert first.raw_item_id == second.raw_item_id

@@ -112,6 +112,7 @@ def test_a_rule_in_force_without_a_person_or_an_origin_is_red(
 
 
 def test_tables_that_feed_figures_hide_test_rows(installation: Installation) -> None:
+    """DEDUP-09: what feeds a figure knows test rows."""
     verdict = measure(installation, "test_rows_are_filtered")
     assert verdict.state is State.GREEN, verdict
     assert verdict.figures["tables_of_readers"]
@@ -129,6 +130,7 @@ def test_a_table_that_shows_its_test_rows_is_named(installation: Installation) -
 
 
 def test_interval_tables_have_one_writer(installation: Installation) -> None:
+    """FLOW-14: no second way past the comparison."""
     assert measure(installation, "intervals_have_one_writer").state is State.GREEN
 
 
@@ -198,6 +200,7 @@ def test_an_index_says_nothing_before_statistics_are_old(installation: Installat
 
 
 def test_an_index_that_nobody_reads_is_named(installation: Installation) -> None:
+    """ING-18, ING-19: an index without a reader is named."""
     document(installation)
     old_statistics(installation)
     owner_sql(

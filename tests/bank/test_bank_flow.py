@@ -184,6 +184,7 @@ def invoice(database: Database, amount: str, invoice_no: str, *, tenant: str = "
 def test_a_link_needs_reference_and_the_exact_amount_and_stays_inside_its_tenant(
     firm: Database,
 ) -> None:
+    """SPEC-05, CONF-19: a link is proposed inside one tenant only."""
     right = invoice(firm, "25.00", "RE-4711")
     invoice(firm, "25.01", "RE-4712")
     foreign = invoice(firm, "25.00", "RE-4711", tenant="haus-sued")
@@ -369,6 +370,7 @@ def test_unmatched_counts_both_sides_per_month_and_entity(firm: Database) -> Non
 
 
 def test_balances_show_the_day_of_each_account_and_leave_inactive_ones_out(firm: Database) -> None:
+    """FIN-27: each account with its own day."""
     add_account(firm, SAVINGS)
     add_account(firm, "DE75512108001245126199", active=False)
     bring(firm, camt(camt_statement(MARCH)))

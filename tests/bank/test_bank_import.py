@@ -174,6 +174,7 @@ def test_an_overlap_that_contradicts_a_recorded_balance_is_refused(firm: Databas
 
 
 def test_an_unknown_account_becomes_an_inactive_proposal_that_books_nothing(firm: Database) -> None:
+    """CLAR-08, CLAR-10: an unknown account waits for a person."""
     content = statement(*MARCH, iban=OTHER_IBAN)
     report = bring(firm, content)
     assert (report.state, report.inserted) == (State.WAITING, 0)

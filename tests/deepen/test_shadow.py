@@ -279,6 +279,7 @@ def test_levels_above_the_tenants_ceiling_do_not_leave_the_machine(
 def test_specialists_ask_their_fields_with_the_model_of_their_role(
     database_url: str, tmp_path: Path, double: ModelDouble
 ) -> None:
+    """SPEC-06: the role chooses the model."""
     double.usual = saying(
         contract_start_date=("2024-03-01", "mit Wirkung vom 01.03.2024"),
         auto_renewal=(False, None),

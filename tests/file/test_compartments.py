@@ -78,6 +78,7 @@ def test_nothing_writes_a_level_below_the_compartment(installation: Installation
 def test_filing_elsewhere_is_a_card_and_survives_the_next_filing(
     installation: Installation,
 ) -> None:
+    """FILE-04: a filed document moves by a card, with its log."""
     number = filed(installation)
     anna = person(installation, "anna")
     for folder, strictness in (("*", Level.INTERNAL), ("Personal", Level.CONFIDENTIAL)):
@@ -115,6 +116,7 @@ def test_only_the_manager_makes_compartments_and_only_at_home(installation: Inst
 
 
 def test_what_is_not_in_the_index_names_its_filter(installation: Installation) -> None:
+    """FILE-03: what filing kept out of the index says why."""
     number = filed(installation)
     anna = person(installation, "anna")
     assert list_unindexed(installation.database, anna) == ()

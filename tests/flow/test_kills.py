@@ -94,6 +94,7 @@ def kill_and_compare(installation: Installation, chance: random.Random, kills: i
 
 
 def test_kills_anywhere_in_the_flow(installation: Installation) -> None:
+    """FLOW-03, FLOW-08: a stage cut off anywhere is taken up where the ledger stands."""
     kill_and_compare(installation, random.Random(20260302), SHORT_KILLS)
 
 

@@ -186,6 +186,7 @@ def test_an_undo_takes_rows_out(installation: Installation) -> None:
 def test_time_entries_of_a_person_are_weighed_within_their_tenant(
     installation: Installation,
 ) -> None:
+    """DEDUP-11: one person works one entry at a time."""
     assert put(installation, entry(time(8), time(10), 120), ENTRIES).accepted == (0,)
     assert put(installation, entry(time(9), None, 30), ENTRIES).refused == (0,)
     other_tenant = entry(time(9), None, 30, entity="haus-sued")

@@ -122,6 +122,7 @@ def findable(knowledge: Knowledge, document: int, login: str, mandant: str | Non
 def test_trash_takes_a_document_out_of_both_ways_and_restore_brings_it_back_without_a_model(
     knowledge: Knowledge, document: int
 ) -> None:
+    """ING-15: what is removed leaves both indexes at once."""
     asked = len(knowledge.embedder.asked)
     assert findable(knowledge, document, "emil")
     assert act(knowledge, "trash", document, person(knowledge, "emil")).complete

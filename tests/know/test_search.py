@@ -55,6 +55,7 @@ def set_floor(knowledge: Knowledge, value: float) -> None:
 
 
 def test_both_ways_run_and_label_their_cards(knowledge: Knowledge) -> None:
+    """RET-01, RET-03: two ways over one stock, each card says which."""
     near = [knowledge.add(f"Die Garage wird vermietet, Vertrag {n}.") for n in range(7)]
     rare = knowledge.add("Sachnummer XK-4711-Q " + "ganz anderer Inhalt " * 12)
     knowledge.flow()
@@ -122,6 +123,7 @@ def test_the_list_can_be_shorter_and_never_longer_than_the_total(knowledge: Know
 
 
 def test_every_acting_filter_is_named_and_acts_on_both_ways(knowledge: Knowledge) -> None:
+    """RET-26, RET-27, RET-28, SCOPE-12, SCOPE-13: project and period act on both ways."""
     wanted = knowledge.add("Garage", project_code="P-1", invoice_date="2026-05-20")
     knowledge.add("Garage", entity="nord-sarl", invoice_date="2026-05-20")
     knowledge.add("Garage", project_code="P-1", invoice_date="2026-06-20")
@@ -151,6 +153,7 @@ def test_the_chip_alle_narrows_nothing(knowledge: Knowledge) -> None:
 
 
 def test_a_pinned_document_is_searched_by_vector_only(knowledge: Knowledge) -> None:
+    """SCOPE-15: a pinned document is asked alone."""
     pinned, other = knowledge.add("Garage und Dach"), knowledge.add("Garage")
     knowledge.flow()
     answer = ask(knowledge, "Garage", filters=SearchFilters(document_id=pinned))
@@ -161,6 +164,7 @@ def test_a_pinned_document_is_searched_by_vector_only(knowledge: Knowledge) -> N
 
 
 def test_filters_outside_the_scope_are_refused(knowledge: Knowledge) -> None:
+    """SCOPE-11, RET-20: a filter never widens."""
     scope = knowledge.scope().narrow(entity="nord-gmbh")
     with pytest.raises(ScopeError):
         search(knowledge.parts, scope, "x", filters=SearchFilters(entity="nord-sarl"))

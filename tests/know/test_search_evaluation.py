@@ -41,6 +41,7 @@ def few(count: int) -> Pairs:
 
 
 def test_every_kind_has_at_least_twenty_pairs_with_a_passage_and_a_question_each() -> None:
+    """EVAL-23: five kinds of pairs, a control among them."""
     kinds = {(kind.asked_in, kind.document_in) for kind in pairs().kinds}
     assert kinds == {("de", "fr"), ("de", "en"), ("de", "ru"), ("de", "it"), ("fr", "de")}
     assert len(pairs().topics) >= 20

@@ -83,6 +83,7 @@ def test_a_tenant_sees_its_own_documents_and_no_other(walled: Database) -> None:
 def test_the_ceiling_of_the_membership_cuts(
     walled: Database, level: str | None, login: str, ceiling: int
 ) -> None:
+    """CONF-10: the membership decides, not the installation."""
     document = add_document(walled, level=level)
     expected = {document} if rank_of(level) <= ceiling else set()
     assert seen(walled, scope(walled, login)) == expected
@@ -95,6 +96,7 @@ def test_a_row_without_tenant_is_for_the_owner_only(walled: Database) -> None:
 
 
 def test_test_rows_are_seen_only_on_request(walled: Database) -> None:
+    """DEDUP-08, DEDUP-09: a test row is no row of a productive reader."""
     document = add_document(walled, extra="is_test = true")
     assert seen(walled, scope(walled, "anna")) == set()
     assert seen(walled, scope(walled, "anna", include_test=True)) == {document}

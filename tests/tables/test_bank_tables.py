@@ -156,6 +156,7 @@ ROWS = "30.01.2026;Lohn;Firma;1.250,00\n31.01.2026;Miete;Haus;-500,00\n"
 
 
 def test_a_confirmed_bank_table_is_booked_and_the_next_asks_nothing(office: Database) -> None:
+    """FIN-06, FIN-11: a confirmed bank format is stored and read again."""
     execute(office, taken(office, (TABLE + ROWS).encode(), name="umsatz.csv"), "take_over")
     facts = taken(
         office, (TABLE + ROWS + "01.02.2026;Bus;Bahn;-3,00\n").encode(), name="umsatz2.csv"

@@ -51,6 +51,7 @@ def test_hours_per_project_and_month_with_their_documents(office: Database) -> N
 def test_a_logbook_is_imported_through_its_projects_and_read_with_its_source(
     office: Database,
 ) -> None:
+    """TAB-41, TAB-49, TAB-50, FLOW-13: a figure leads to its rows and document."""
     rows = LOGBOOK.rsplit("\n", 2)[0] + "\n"
     facts = taken(office, rows.encode(), name="fahrtenbuch.csv")
     execute(office, facts, "take_over")

@@ -43,6 +43,7 @@ def test_sums_are_exact(office: Database) -> None:
 
 
 def test_a_result_has_the_highest_level_of_its_sources(office: Database) -> None:
+    """UPL-19: working material is read inside the walls."""
     first, second = working(office), working(office, TABLE.replace("Lyon", "Brest"))
     with office.worker() as connection:
         connection.execute(

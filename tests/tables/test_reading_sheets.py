@@ -39,6 +39,7 @@ def column(found: FileTables, label: str) -> list[object]:
 
 
 def test_a_sheet_with_preamble_and_typed_cells() -> None:
+    """TAB-22, FIN-12: a sheet is a table like any other."""
     data = workbook(
         [
             ["Stundenzettel Januar"],

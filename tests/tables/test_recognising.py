@@ -65,6 +65,7 @@ def test_an_entry_over_midnight_keeps_its_day_and_minutes() -> None:
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
 def test_another_order_and_separator_is_near_and_gives_the_same_rows(delimiter: str) -> None:
+    """TAB-21, TAB-37: names decide, not places."""
     schema = confirmed(recognised(TOGGL))
 
     found = recognised(turned(TOGGL, delimiter), (schema,))

@@ -32,6 +32,7 @@ def office(database: Database) -> Database:
 
 
 def test_the_first_file_of_a_kind_is_asked_and_nothing_is_written(office: Database) -> None:
+    """CLAR-09, TAB-06, TAB-42: the first file of a kind shows a card with values."""
     facts = taken(office, export(MORNING))
 
     assert entries(office) == []
@@ -51,6 +52,7 @@ def test_the_case_shows_values_and_not_columns(office: Database) -> None:
 
 
 def test_one_act_writes_schema_rows_and_document(office: Database) -> None:
+    """CLAR-12, TAB-16: rows come from the confirmed schema, all of them or none."""
     facts = taken(office, export(MORNING, NOON))
 
     outcome = execute(office, facts, "take_over")
@@ -78,6 +80,7 @@ def test_every_row_says_where_it_comes_from(office: Database) -> None:
 
 
 def test_the_next_file_of_a_confirmed_kind_asks_nothing(office: Database) -> None:
+    """TAB-06, LEARN-08: the confirmed kind decides without question."""
     execute(office, taken(office, export(MORNING)), "take_over")
 
     facts = taken(office, export(NOON))
@@ -129,6 +132,7 @@ def test_an_unknown_project_in_a_confirmed_kind_is_asked_before_anything_is_writ
 
 
 def test_a_corrected_proposal_answers_what_was_open(office: Database) -> None:
+    """TAB-45: a column is corrected on the card."""
     other = entry("2026-01-30", "08:00:00", "09:00:00", "01:00:00", "Brandneu")
     facts = taken(office, export(other))
     anna = scope_of(office, "anna")
@@ -200,12 +204,27 @@ def test_a_foreign_tenant_with_the_same_labels_gets_not_one_row(office: Database
 
 
 def test_a_viewer_decides_nothing(office: Database) -> None:
+    """A viewer is refused the act, a stranger does not even find the card."""
     facts = taken(office, export(MORNING))
 
     with pytest.raises((ScopeError, CardNotFound)):
         execute(office, facts, "take_over", login="vera")
     with pytest.raises((CardNotFound, CaseNotFound)):
         execute(office, facts, "take_over", login="sven", mandant="sued")
+
+
+def test_rows_are_read_by_the_managers_of_their_tenant_and_by_nobody_else(
+    office: Database,
+) -> None:
+    """TAB-31: a viewer and a stranger see no row."""
+    execute(office, taken(office, export(MORNING)), "take_over")
+
+    def seen(login: str, mandant: str) -> int:
+        with office.reading(scope_of(office, login, mandant)) as connection:
+            return len(connection.execute("SELECT id FROM prf_timetrack").fetchall())
+
+    assert (seen("anna", "nord"), seen("nils", "nord")) == (1, 1)
+    assert (seen("vera", "nord"), seen("sven", "sued"), seen("anna", "west")) == (0, 0, 0)
 
 
 def test_a_withdrawal_takes_out_exactly_the_rows_of_that_document(office: Database) -> None:

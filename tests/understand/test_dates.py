@@ -126,6 +126,7 @@ def test_months_without_day_are_not_dates() -> None:
 
 
 def test_every_axis_of_the_map_has_a_field_of_its_own() -> None:
+    """DATE-21, TRI-12: each meaning of a date has its field."""
     fields = [axis.field for axis in DATE_MAP]
     assert len(fields) == len(set(fields))
     assert {Field.SERVICE_DATE, Field.DUE_DATE, Field.DATE_RECEIVED} <= set(fields)

@@ -37,6 +37,7 @@ def nodes(service: Service, **ask: str) -> dict[str, dict[str, object]]:
 def test_the_process_has_eight_stations_in_their_order_and_every_checkpoint(
     service: Service,
 ) -> None:
+    """CHAIN-14, GRAPH-03: the graph is the register drawn."""
     answer = graph(service, "vera", ansicht="prozess").json()
     stations = [n["id"] for n in answer["nodes"] if n["kind"] == "station"]
     assert stations == [f"station:{station}" for station in Station]
@@ -89,6 +90,7 @@ def test_the_history_is_drawn_with_a_shape_per_state_and_said_in_words(service: 
 def test_own_entity_missing_entity_and_alle_are_answered_and_a_foreign_one_is_not(
     service: Service,
 ) -> None:
+    """CHAIN-17: own or none is answered, foreign is forbidden."""
     assert graph(service, "anna").status_code == 200
     for entity in ("nord-gmbh", "alle", ""):
         answer = graph(service, "anna", entity=entity)
@@ -130,6 +132,7 @@ def test_figures_and_evidence_of_all_tenants_are_the_owners_alone(service: Servi
 
 
 def test_soll_is_carried_word_for_word_and_the_owner_keeps_it(service: Service) -> None:
+    """CHAIN-12: what the owner judged is carried over, not computed away."""
     home: Path = service.installation.settings.home
     (home / "soll.md").write_text("# Soll\n\nStand: 2026-12-01\nVerfasser: Chef <&>\n")
     with browser(service, "anna") as reader:

@@ -48,6 +48,7 @@ def test_a_document_before_its_release_is_not_there(service: Service) -> None:
 
 
 def test_an_unknown_level_is_told_to_who_may_see_it(service: Service) -> None:
+    """CONF-05: a level of another vocabulary counts as strictest and is told."""
     number = document(service, level="publishable_book")
     assert service.get(f"/api/documents/{number}", "anna").json()["level_known"] is False
     assert service.get(f"/api/documents/{document(service)}", "anna").json()["level_known"] is True

@@ -102,6 +102,7 @@ def taught(service: Service) -> list[int]:
 def test_exception_three_corrections_rule_approved_nobody_needed_rule_off_exception_again(
     service: Service,
 ) -> None:
+    """CLAR-11, FLOW-01: three equal answers become a rule, and nobody is asked again."""
     documents = taught(service)
     case = rule_case(service)
     evidence = case["case"]["evidence"]

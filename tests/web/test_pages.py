@@ -153,6 +153,7 @@ def test_only_own_uploads_stand_in_the_queue(service: Service, anna: Browser) ->
 
 
 def test_deadlines_name_their_axis_and_computation(service: Service, anna: Browser) -> None:
+    """FLOW-10, DATE-13: a day never stands without its axis."""
     number = document(service, title="Mietvertrag Halle")
     service.rows("UPDATE documents SET due_date = '2041-02-01' WHERE id = %s", number)
     service.rows(

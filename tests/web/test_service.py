@@ -40,6 +40,7 @@ def test_alive_without_a_token(service: Service) -> None:
 
 
 def test_what_is_not_indexed_yet_is_unmeasured_and_not_failed(service: Service) -> None:
+    """CHAIN-04: unmeasured is never rounded to red."""
     answer = service.get("/readyz")
     parts = {name: part["state"] for name, part in answer.json()["parts"].items()}
     assert answer.status_code == 200

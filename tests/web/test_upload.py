@@ -43,6 +43,7 @@ def sound() -> bytes:
 
 
 def test_bytes_are_secured_with_intent_uploader_and_hints(service: Service) -> None:
+    """TRI-09, FIN-03: the intent travels with the bytes."""
     content = b"Rechnung fuer Projekt Kita"
     answer = service.upload(
         "emil", ("Rechnung.txt", content), intent="Schlussrechnung", project="P-1"
