@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from datetime import date
+from typing import Any
 
 import psycopg
 import pytest
@@ -13,7 +14,7 @@ from tgv_dagster.store import organisation
 from tgv_dagster.store.db import Database
 from tgv_dagster.store.levels import Level, Role, ceiling_of, level_rank_sql, rank_of
 from tgv_dagster.store.register import TABLES
-from tgv_dagster.store.scope import Scope, ScopeError
+from tgv_dagster.store.scope import Period, Scope, ScopeError
 from tgv_dagster.store.walls import predicate_sql
 
 _numbers = itertools.count(1)
@@ -146,11 +147,20 @@ def test_an_empty_list_of_entities_means_nobody(walled: Database) -> None:
 
 
 def test_a_scope_is_never_widened_and_has_one_constructor(walled: Database) -> None:
-    narrow = scope(walled, "anna").narrow(entity="nord-gmbh", project_code="P-1")
-    with pytest.raises(ScopeError):
-        narrow.narrow(entity="nord-sarl")
-    with pytest.raises(ScopeError):
-        narrow.narrow(project_code="P-2")
+    may = Period("invoice_date", date(2026, 5, 1), date(2026, 5, 31))
+    narrow = scope(walled, "anna").narrow(
+        entity="nord-gmbh", project_code="P-1", context_doc_id=7, period=may
+    )
+    assert narrow.narrow(entity="alle", period=may) == narrow.narrow() == narrow
+    wider: tuple[dict[str, Any], ...] = (
+        {"entity": "nord-sarl"},
+        {"project_code": "P-2"},
+        {"context_doc_id": 8},
+        {"period": Period("invoice_date", None, None)},
+    )
+    for axis in wider:
+        with pytest.raises(ScopeError):
+            narrow.narrow(**axis)
     with pytest.raises(ScopeError):
         Scope("x", 1, Role.SUPER_ADMIN, None, (), None, 3, "test")
 

@@ -120,8 +120,8 @@ class Scope:
     ) -> Scope:
         """A scope that sees at most as much; `alle` and None leave an axis as it is (SCOPE-21).
 
-        Raises ScopeError when `entity` lies outside the allowed ones or another entity or project
-        was already chosen.
+        Raises ScopeError when `entity` lies outside the allowed ones or something else was already
+        chosen on an axis.
         """
         entity = None if entity in (None, "", "alle") else entity
         if entity is not None:
@@ -133,6 +133,8 @@ class Scope:
             raise ScopeError("The session is already narrowed to another project.")
         if context_doc_id is not None and self.context_doc_id not in (None, context_doc_id):
             raise ScopeError("The session is already narrowed to another document.")
+        if period is not None and self.period not in (None, period):
+            raise ScopeError("The session is already narrowed to another period.")
         return replace(
             self,
             entity=entity or self.entity,
