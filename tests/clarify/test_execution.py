@@ -28,6 +28,7 @@ from tgv_dagster.clarify.execution import (
     CardStale,
     CardState,
     ChoiceNeeded,
+    NotWithdrawable,
     Refused,
 )
 from tgv_dagster.installation import Installation
@@ -371,6 +372,34 @@ def test_a_withdrawal_brings_the_machine_value_back(installation: Installation) 
     assert effective(installation, number, "project_code") == ("P-1", "machine")
     assert column(installation, number, "project_code") == "P-1"
     assert vollzug.withdraw(installation, anna, card.id, reason="again").repeated
+
+
+def test_what_was_not_executed_cannot_be_taken_back(installation: Installation) -> None:
+    number = document(installation)
+    anna = person(installation, "anna")
+    kept = proposed(installation, number, "answer", values={"currency": "EUR"})
+    vollzug.execute(installation, anna, kept.id)
+    open_one = proposed(installation, number, "answer", values={"currency": "CHF"})
+    refused = proposed(installation, number, "answer", values={"currency": "USD"})
+    vollzug.reject(installation, anna, refused.id, reason="no")
+    for card in (open_one, refused):
+        with pytest.raises(NotWithdrawable):
+            vollzug.withdraw(installation, anna, card.id, reason="a slip")
+    assert effective(installation, number, "currency") == ("EUR", "human")
+
+
+def test_a_decided_card_is_not_refused_afterwards(installation: Installation) -> None:
+    number = document(installation)
+    anna, emil = person(installation, "anna"), person(installation, "emil")
+    done = proposed(installation, number, "answer", values={"currency": "EUR"})
+    vollzug.execute(installation, anna, done.id)
+    late = vollzug.reject(installation, emil, done.id, reason="too late")
+    assert (late.card.state, late.card.executed_by, late.repeated) == (
+        CardState.EXECUTED,
+        "anna",
+        True,
+    )
+    assert effective(installation, number, "currency") == ("EUR", "human")
 
 
 def test_a_withdrawal_leaves_later_edits_and_other_documents_alone(
