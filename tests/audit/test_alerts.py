@@ -11,8 +11,8 @@ import pytest
 from audit_builders import sql
 
 from tgv_dagster.audit import ledger
-from tgv_dagster.audit.alerts import PATIENCE, SWITCH, tell
-from tgv_dagster.audit.register import checkpoint
+from tgv_dagster.audit.alerts import PATIENCE, SEVERITIES, SWITCH, tell
+from tgv_dagster.audit.register import CHECKPOINTS, Checkpoint, Severity, checkpoint
 from tgv_dagster.audit.verdict import State, Verdict, green, red, unmeasured
 from tgv_dagster.installation import Installation
 
@@ -41,9 +41,9 @@ def told(installation: Installation) -> Installation:
     return installation
 
 
-def keep(installation: Installation, verdict: Verdict) -> None:
+def keep(installation: Installation, verdict: Verdict, which: Checkpoint = GATE) -> None:
     with installation.database.worker() as connection:
-        ledger.keep(connection, GATE, verdict)
+        ledger.keep(connection, which, verdict)
 
 
 def set_value(installation: Installation, key: str, value: str) -> None:
@@ -59,7 +59,7 @@ def test_a_red_gate_is_told_once_and_again_in_its_next_episode(told: Installatio
     post = Post()
     keep(told, red("a row came around", systemic=True))
     keep(told, red("a row came around", systemic=True))
-    assert [alert.gate for alert in tell(told, send=post)] == [GATE.id]
+    assert [alert.checkpoint for alert in tell(told, send=post)] == [GATE]
     assert tell(told, send=post) == ()
     keep(told, green("fine"))
     assert tell(told, send=post) == ()
@@ -108,3 +108,47 @@ def test_a_message_that_does_not_get_through_is_an_event(told: Installation) -> 
     assert sql(told, "SELECT reason FROM agent_events WHERE kind = 'alert.failed'") == [
         ("ConnectError",)
     ]
+
+
+def test_every_red_of_severity_loss_is_told_gate_or_not_and_no_other(told: Installation) -> None:
+    for which in CHECKPOINTS:
+        keep(told, red("it is so"), which)
+    post = Post()
+
+    due = {alert.checkpoint.id for alert in tell(told, send=post)}
+
+    assert due == {one.id for one in CHECKPOINTS if one.gate or one.severity is Severity.LOSS}
+    assert {message["checkpoint"] for message in post.sent} == due
+    assert any(not message["gate"] for message in post.sent)
+    assert tell(told, send=post) == ()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "severities"),
+    [
+        ("none", set()),
+        ("notice", {"notice"}),
+        ("loss, fault", {"loss", "fault"}),
+        ("everything", {"loss"}),
+        ("", {"loss"}),
+    ],
+)
+def test_the_severities_told_are_a_setting(
+    told: Installation, chosen: str, severities: set[str]
+) -> None:
+    set_value(told, SEVERITIES, chosen)
+    for which in CHECKPOINTS:
+        keep(told, red("it is so"), which)
+
+    due = {alert.checkpoint.id for alert in tell(told, send=Post())}
+
+    assert due == {one.id for one in CHECKPOINTS if one.gate or str(one.severity) in severities}
+
+
+def test_what_never_said_anything_is_no_alarm_and_what_fell_silent_is(told: Installation) -> None:
+    silent, fell_silent = checkpoint("mailbox_balance"), checkpoint("backups_restorable")
+    keep(told, green("whole"), fell_silent)
+    for which in (silent, fell_silent):
+        keep(told, unmeasured("nobody answers"), which)
+
+    assert [a.checkpoint for a in tell(told, send=Post(), now=in_hours(40))] == [fell_silent]

@@ -224,3 +224,21 @@ def test_many_rows_come_in_several_calls_and_keep_their_order(installation: Inst
     with installation.database.worker() as connection:
         found = connection.execute("SELECT id FROM fahrtenbuch ORDER BY km_start").fetchall()
     assert [row[0] for row in found] == list(written.ids)
+
+
+def test_a_stored_end_of_24_hours_is_the_first_moment_of_the_next_day(
+    installation: Installation,
+) -> None:
+    with installation.database.owner() as connection:
+        connection.execute(
+            "INSERT INTO prf_timetrack (entity, benutzername, datum, startzeit, endzeit, minutes,"
+            " source) VALUES ('nord-gmbh', 'anna', '2026-01-05', '22:00', '24:00', 120, 'toggl'),"
+            " ('nord-gmbh', 'bert', '2026-01-05', '00:00', '24:00', 1440, 'toggl')"
+        )
+    with installation.database.worker() as connection:
+        lengths = stored(connection, ENTRIES).select(pl.col("end") - pl.col("start"))
+    assert sorted(lengths.to_series()) == [7_200, 86_400]
+
+    inside = put(installation, entry(time(23), time(23, 30), 30), ENTRIES)
+    following = put(installation, entry(time(0), time(1), 60, datum=date(2026, 1, 6)), ENTRIES)
+    assert (inside.refused, following.accepted) == ((0,), (0,))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from table_flow import execute, organised, rows, states, taken
+from table_flow import card_of, execute, executor, organised, rows, scope_of, states, taken
 
 from tgv_dagster.bank.frame import BankFile, Status, faults
+from tgv_dagster.bank.periods import lock_period
+from tgv_dagster.clarify import execution
+from tgv_dagster.clarify.execution import NotWithdrawable, Refused
 from tgv_dagster.store.db import Database
 from tgv_dagster.tables.bank_rows import bank_file
 from tgv_dagster.tables.recognising import recognise_file
@@ -185,3 +189,81 @@ def test_a_table_of_an_unknown_account_waits_for_the_account(office: Database) -
     assert rows(office, "SELECT count(*) FROM txn_master") == [(0,)]
     assert states(office, facts)[0][1] == "asked"
     assert rows(office, "SELECT state FROM bank_imports") == [("waiting",)]
+
+
+def _close_month(database: Database, period: str) -> None:
+    with database.worker() as connection:
+        lock_period(connection, entity="nord-gmbh", period=period, author="anna")
+
+
+def test_a_month_closed_between_card_and_click_refuses_with_its_remedy(office: Database) -> None:
+    facts = taken(office, (TABLE + ROWS).encode(), name="umsatz.csv")
+    card, _ = card_of(office, facts)
+    _close_month(office, "2026-01")
+
+    with pytest.raises(Refused, match=r"2026-01 of nord-gmbh is locked\. .* reversal"):
+        execute(office, facts, "take_over")
+
+    assert rows(office, "SELECT count(*) FROM txn_master") == [(0,)]
+    assert rows(office, "SELECT count(*) FROM import_schema") == [(0,)]
+    ((state, result),) = rows(office, "SELECT state, result FROM cards WHERE id = %s", card)
+    assert state == "not_executed"
+    assert "locked" in result["reason"]
+    assert states(office, facts)[0][1] == "asked"
+
+
+def test_a_click_waits_for_the_month_that_is_being_closed(office: Database) -> None:
+    facts = taken(office, (TABLE + ROWS).encode(), name="umsatz.csv")
+    with ThreadPoolExecutor(1) as pool:
+        with office.worker() as connection:
+            lock_period(connection, entity="nord-gmbh", period="2026-01", author="anna")
+            clicked = pool.submit(execute, office, facts, "take_over")
+            waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            while not rows(office, waiting):
+                assert not clicked.done()
+        with pytest.raises(Refused, match="is locked"):
+            clicked.result()
+    assert rows(office, "SELECT count(*) FROM txn_master") == [(0,)]
+
+
+def test_what_lies_in_a_closed_month_is_not_withdrawn(office: Database) -> None:
+    facts = taken(office, (TABLE + ROWS).encode(), name="umsatz.csv")
+    done = execute(office, facts, "take_over")
+    _close_month(office, "2026-01")
+
+    with pytest.raises(NotWithdrawable, match="reversal"):
+        execution.withdraw(executor(office), scope_of(office, "anna"), done.card.id, reason="x")
+
+    assert rows(office, "SELECT count(*) FROM txn_master") == [(2,)]
+    assert rows(office, "SELECT state FROM cards WHERE id = %s", done.card.id) == [("executed",)]
+
+
+def test_a_withdrawal_names_what_stays_in_the_closed_month(office: Database) -> None:
+    february = "02.02.2026;Bus;Bahn;-3,00\n"
+    facts = taken(office, (TABLE + ROWS + february).encode(), name="umsatz.csv")
+    done = execute(office, facts, "take_over")
+    _close_month(office, "2026-01")
+
+    after = execution.withdraw(executor(office), scope_of(office, "anna"), done.card.id, reason="x")
+
+    assert after.card.result is not None
+    told = after.card.result["withdrawn"]
+    assert told["removed"] == 1
+    assert [one["reason"] for one in told["kept"]] == ["its period is locked"] * 2
+
+
+def test_nobody_books_into_an_account_behind_their_wall(office: Database) -> None:
+    facts = taken(office, (TABLE + ROWS).encode(), name="umsatz.csv")
+    with office.worker() as connection:
+        connection.execute("UPDATE user_mandant_roles SET entities = '{nord-gmbh}'")
+        connection.execute(
+            "INSERT INTO entities (mandant_id, slug, kind, legal_name, bucket, country)"
+            " SELECT mandant_id, 'nord-haus', kind, 'Nord Haus', 'nord-haus', country"
+            " FROM entities WHERE slug = 'nord-gmbh'"
+        )
+        connection.execute("UPDATE md_accounts SET entity = 'nord-haus'")
+
+    with pytest.raises(Refused, match="not among those you may book into"):
+        execute(office, facts, "take_over")
+
+    assert rows(office, "SELECT count(*) FROM txn_master") == [(0,)]

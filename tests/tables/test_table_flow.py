@@ -110,6 +110,44 @@ def test_a_row_that_shares_space_with_another_is_reported_and_not_written(office
     assert (aside[0]["reason"], aside[0]["first_line"]) == ("interval", 2)
 
 
+LATE = entry("2026-01-28", "22:00", "24:00", "02:00")
+
+
+def test_an_entry_until_midnight_ends_with_the_day(office: Database) -> None:
+    early = entry("2026-01-29", "00:00", "01:00", "01:00")
+    execute(office, taken(office, export(LATE, early)), "take_over")
+    inside = entry("2026-01-28", "23:30", "23:45", "00:15")
+
+    facts = taken(office, export(inside))
+
+    assert [(start, minutes) for start, minutes, *_ in entries(office)] == [
+        ("22:00", 120),
+        ("00:00", 60),
+    ]
+    assert states(office, facts) == [(1, "imported", 0, 0, 1)]
+
+
+def test_a_confirmed_kind_reads_midnight_that_it_never_saw(office: Database) -> None:
+    execute(office, taken(office, export(MORNING, NOON)), "take_over")
+
+    facts = taken(office, export(LATE, entry("2026-01-30", "00:00", "24:00", "24:00")))
+
+    assert states(office, facts) == [(1, "imported", 2, 0, 0)]
+    assert [(start, minutes) for start, minutes, *_ in entries(office)[2:]] == [
+        ("22:00", 120),
+        ("00:00", 1440),
+    ]
+    again = taken(office, export(entry("2026-01-30", "23:00", "23:30", "00:30")))
+    assert states(office, again) == [(1, "imported", 0, 0, 1)]
+
+
+def test_an_entry_that_begins_at_24_begins_the_next_day(office: Database) -> None:
+    late = "Anna,a@x.example,Stadt,Umbau Kita,,Arbeit,No,2026-01-28,24:00,2026-01-29,01:00,01:00"
+    execute(office, taken(office, export(late)), "take_over")
+
+    assert rows(office, "SELECT datum::text, minutes FROM prf_timetrack") == [("2026-01-29", 60)]
+
+
 def test_two_equal_lines_of_one_person_are_not_both_written(office: Database) -> None:
     facts = taken(office, export(MORNING, MORNING))
     execute(office, facts, "take_over")

@@ -1,7 +1,8 @@
-"""Alerts: a gate that is red, or unmeasured for too long, is told once, by event and by message.
+"""Alerts: what may lose data or stops the flow is told once when red or silent for too long.
 
-Whether, after how long and where to is set by a person in `system_config` (SEND-17); without an
-address the event alone stands. A message holds ids, states and figures, never a document's words.
+Which are told follows from the register: every gate, and the severities a person chose. That,
+whether, after how long and where to is set in `system_config` (SEND-17); without an address the
+event alone stands. A message holds ids, states and figures, no words of documents.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import httpx
 
 from tgv_dagster.audit.ledger import Entry, latest
-from tgv_dagster.audit.register import gates
+from tgv_dagster.audit.register import CHECKPOINTS, Checkpoint, Severity
 from tgv_dagster.audit.verdict import State
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.db import Connection
@@ -25,7 +26,12 @@ SWITCH = "audit.alerts"
 """Key in `system_config`: `false` sends no message; the events stand all the same."""
 
 PATIENCE = "audit.alerts.unmeasured_hours"
-"""Key in `system_config`: hours a gate may stay unmeasured before it is told; default 36."""
+"""Key in `system_config`: hours a checkpoint may say nothing before it is told; default 36."""
+
+SEVERITIES = "audit.alerts.severities"
+"""Key in `system_config`: severities told besides the gates, `loss, fault, notice` or `none`."""
+
+DEFAULT_SEVERITIES = frozenset({Severity.LOSS})
 
 DEFAULT_PATIENCE_HOURS = 36.0
 SECONDS = 10.0
@@ -34,9 +40,9 @@ Send = Callable[[str, Mapping[str, Any]], None]
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One thing to tell: which gate, in which state, since when."""
+    """One thing to tell: which checkpoint, in which state, since when."""
 
-    gate: str
+    checkpoint: Checkpoint
     state: State
     since: datetime
     reason: str
@@ -44,20 +50,32 @@ class Alert:
     @property
     def object(self) -> str:
         """The episode this alert belongs to; it is told once."""
-        return f"alert:{self.gate}:{self.state}:{self.since:%Y%m%dT%H%M%S%f}"
+        return f"alert:{self.checkpoint.id}:{self.state}:{self.since:%Y%m%dT%H%M%S%f}"
+
+    @property
+    def kind(self) -> str:
+        """The kind of its event."""
+        return f"{'gate' if self.checkpoint.gate else 'alert'}.{self.state}"
 
 
 def due(connection: Connection, *, now: datetime) -> tuple[Alert, ...]:
-    """Gates that are red, or unmeasured for longer than patience allows."""
+    """What is red, or has said nothing for longer than patience allows.
+
+    What is no gate is told as silent only when it had said something before: a mailbox that was
+    never set up is no alarm, one that cannot be counted any more is.
+    """
     patience = timedelta(hours=_patience(connection))
+    severities = _severities(connection)
+    wanted = [which.id for which in CHECKPOINTS if which.gate or which.severity in severities]
     told: list[Alert] = []
-    for entry in latest(connection, only=[gate.id for gate in gates()], now=now):
+    for entry in latest(connection, only=wanted, now=now):
         since = _since(connection, entry)
         if since is None:
             continue
         state = entry.verdict.state
-        if state is State.RED or (state is State.UNMEASURED and now - since > patience):
-            told.append(Alert(entry.checkpoint.id, state, since, entry.verdict.reason))
+        silent = state is State.UNMEASURED and now - since > patience
+        if state is State.RED or (silent and (entry.checkpoint.gate or _spoke(connection, entry))):
+            told.append(Alert(entry.checkpoint, state, since, entry.verdict.reason))
     return tuple(told)
 
 
@@ -75,7 +93,7 @@ def tell(
             if not _known(connection, alert)
         ]
         for alert in fresh:
-            _record(connection, f"gate.{alert.state}", alert, alert.reason)
+            _record(connection, alert.kind, alert, alert.reason)
         wanted = _setting(connection, SWITCH) != "false"
     address = installation.settings.alert_url
     if wanted and address is not None:
@@ -90,8 +108,14 @@ def post(address: str, message: Mapping[str, Any]) -> None:
 
 
 def _send(installation: Installation, address: str, alert: Alert, send: Send) -> None:
-    message = {"gate": alert.gate, "state": str(alert.state), "since": alert.since.isoformat(),
-               "reason": alert.reason}  # fmt: skip
+    message = {
+        "checkpoint": alert.checkpoint.id,
+        "severity": str(alert.checkpoint.severity),
+        "gate": alert.checkpoint.gate,
+        "state": str(alert.state),
+        "since": alert.since.isoformat(),
+        "reason": alert.reason,
+    }
     try:
         send(address, message)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -120,10 +144,18 @@ def _since(connection: Connection, entry: Entry) -> datetime | None:
     return row[0]
 
 
+def _spoke(connection: Connection, entry: Entry) -> bool:
+    row = connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM verdicts WHERE checkpoint = %s AND state <> %s)",
+        (entry.checkpoint.id, State.UNMEASURED),
+    ).fetchone()
+    return bool(row and row[0])
+
+
 def _known(connection: Connection, alert: Alert) -> bool:
     row = connection.execute(
         "SELECT EXISTS (SELECT 1 FROM agent_events WHERE object = %s AND kind = %s)",
-        (alert.object, f"gate.{alert.state}"),
+        (alert.object, alert.kind),
     ).fetchone()
     return bool(row and row[0])
 
@@ -136,7 +168,7 @@ def _record(connection: Connection, kind: str, alert: Alert, reason: str) -> Non
             author=SERVICE_LOGIN,
             object=alert.object,
             reason=reason,
-            payload={"gate": alert.gate, "since": alert.since.isoformat()},
+            payload={"checkpoint": alert.checkpoint.id, "since": alert.since.isoformat()},
         ),
     )
 
@@ -147,6 +179,17 @@ def _patience(connection: Connection) -> float:
         return DEFAULT_PATIENCE_HOURS if text is None else max(float(text), 0.0)
     except ValueError:
         return DEFAULT_PATIENCE_HOURS
+
+
+def _severities(connection: Connection) -> frozenset[Severity]:
+    text = _setting(connection, SEVERITIES)
+    if text is None:
+        return DEFAULT_SEVERITIES
+    words = {word.strip() for word in text.split(",")}
+    if words == {"none"}:
+        return frozenset()
+    known = frozenset(severity for severity in Severity if severity in words)
+    return known if len(known) == len(words) else known | DEFAULT_SEVERITIES
 
 
 def _setting(connection: Connection, key: str) -> str | None:

@@ -15,8 +15,6 @@ from datetime import date
 from decimal import Decimal
 from enum import StrEnum
 
-import psycopg
-
 from tgv_dagster.bank import accounts, recording
 from tgv_dagster.bank.accounts import Account
 from tgv_dagster.bank.chain import Point, broken_chain, continued, first_day
@@ -26,9 +24,7 @@ from tgv_dagster.bank.recording import Source, Target
 from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, close_solved, open_case
 from tgv_dagster.store.db import Connection
 from tgv_dagster.store.events import Event, record
-
-PERIOD_LOCKED = "period_locked"
-"""Name of the constraint with which the database refuses bookings in a locked period."""
+from tgv_dagster.store.periods import PeriodLocked, within_open_periods
 
 
 class State(StrEnum):
@@ -87,16 +83,13 @@ def import_bank_file(connection: Connection, file: BankFile, source: Source) -> 
     try:
         # Outside the savepoint: proposals of accounts outlive a booking that is rolled back.
         owners = _accounts(connection, file, source)
-        with connection.transaction():
+        with within_open_periods(), connection.transaction():
             report = _book(connection, file, source, owners, import_id)
     except _Stop as stop:
         report = ImportReport(import_id, stop.state, stop.reason, file.entries)
         kind = stop.kind
-    except psycopg.errors.CheckViolation as error:
-        if error.diag.constraint_name != PERIOD_LOCKED:
-            raise
-        reason = error.diag.message_primary or "the period is locked"
-        report = ImportReport(import_id, State.REFUSED, reason, file.entries)
+    except PeriodLocked as locked:
+        report = ImportReport(import_id, State.REFUSED, str(locked), file.entries)
         kind = CaseKind.PERIOD_CLOSED
     _close(connection, report, source, kind)
     return report

@@ -33,6 +33,7 @@ from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.levels import Role
 from tgv_dagster.store.organisation import SERVICE_LOGIN
+from tgv_dagster.store.periods import PeriodLocked, within_open_periods
 from tgv_dagster.store.scope import Scope, ScopeError
 
 
@@ -292,9 +293,9 @@ def execute(
         done = _act(executor, scope, card, choice, arguments, deed, footing)
     except Moved:
         raise CardStale(card_id, _replace(executor, scope, card, footing)) from None
-    except Refused as refused:
+    except (Refused, PeriodLocked) as refused:
         _set_aside(executor.database, scope, card, {"reason": str(refused)[:300]})
-        raise
+        raise Refused(str(refused)) from refused
     except _Altered:
         _set_aside(executor.database, scope, card, {"reason": "content_changed"})
         raise CardNotExecutable(card_id, "content_changed") from None
@@ -329,7 +330,8 @@ def _act(
         if arguments_hash(*claimed[:4]) != claimed[4]:
             raise _Altered
         order = Order(card.id, card.case_id, card.document_id, arguments, footing.basis)
-        receipt = deed.do(connection, scope, order)
+        with within_open_periods():
+            receipt = deed.do(connection, scope, order)
         result = {"done": dict(receipt.done), "still_open": list(receipt.open_points)}
         connection.execute("UPDATE cards SET result = %s WHERE id = %s", (Jsonb(result), card.id))
         _close_case(connection, scope, card.case_id, result)
@@ -486,24 +488,42 @@ def withdraw(executor: Executor, scope: Scope, card_id: int, *, reason: str) -> 
     arguments = _chosen(card, card.choice)
     approvals.require(scope, Action(card.action), deed.undo_weighs(arguments))
     footing = deed.look(executor.database, scope, arguments)
+    try:
+        first = _take_back(executor, scope, card, deed, arguments, footing, reason)
+    except PeriodLocked as locked:
+        raise NotWithdrawable(str(locked)) from locked
+    return replace(_stored(executor, scope, card), repeated=not first)
+
+
+def _take_back(
+    executor: Executor,
+    scope: Scope,
+    card: CardRow,
+    deed: Deed,
+    arguments: Arguments,
+    footing: Footing,
+    reason: str,
+) -> bool:
+    """Undo in one transaction; False when somebody withdrew the card before."""
+    assert deed.undo is not None
     with executor.database.worker() as connection:
         hold(connection, card.case_id, card.document_id)
         taken = connection.execute(
             "UPDATE cards SET state = 'not_executed', withdrawn_by = %s, withdrawn_at = now()"
             " WHERE id = %s AND state = 'executed' AND withdrawn_at IS NULL RETURNING 1",
-            (scope.principal, card_id),
+            (scope.principal, card.id),
         ).fetchone()
-        if taken is not None:
-            order = Order(card_id, card.case_id, card.document_id, arguments, footing.basis)
-            undone = {
-                "withdrawn": dict(deed.undo(connection, scope, order)),
-                "reason": reason[:300],
-            }
-            connection.execute(
-                "UPDATE cards SET result = result || %s WHERE id = %s", (Jsonb(undone), card_id)
-            )
-            _tell(connection, scope, card, CardState.NOT_EXECUTED, undone, kind="card.withdrawn")
-    return replace(_stored(executor, scope, card), repeated=taken is None)
+        if taken is None:
+            return False
+        order = Order(card.id, card.case_id, card.document_id, arguments, footing.basis)
+        with within_open_periods():
+            done = dict(deed.undo(connection, scope, order))
+        undone = {"withdrawn": done, "reason": reason[:300]}
+        connection.execute(
+            "UPDATE cards SET result = result || %s WHERE id = %s", (Jsonb(undone), card.id)
+        )
+        _tell(connection, scope, card, CardState.NOT_EXECUTED, undone, kind="card.withdrawn")
+    return True
 
 
 # --- the account -------------------------------------------------------------------------------

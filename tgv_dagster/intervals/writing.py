@@ -139,8 +139,10 @@ _TRIPS_OF = """
       AND (%(keys)s::text[] IS NULL OR vehicle = ANY (%(keys)s))
 """
 _ENTRIES_OF = """
-    SELECT id::text, mandant_id, benutzername, datum, startzeit, endzeit, minutes, is_test, source,
-        provenance ->> 'import_id'
+    SELECT id::text, mandant_id, benutzername, datum, startzeit,
+        CASE WHEN endzeit < '24:00' THEN endzeit WHEN startzeit > '00:00' THEN time '00:00' END,
+        CASE WHEN endzeit = '24:00' AND startzeit = '00:00' THEN 1440 ELSE minutes END, is_test,
+        source, provenance ->> 'import_id'
     FROM prf_timetrack WHERE NOT id = ANY (%(replaced)s)
       AND (%(keys)s::text[] IS NULL OR benutzername = ANY (%(keys)s))
 """

@@ -11,12 +11,23 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
+from tgv_dagster.bank.importing import State
+from tgv_dagster.bank.undoing import UndoRefused
 from tgv_dagster.clarify.cases import CaseNotFound, NotAnswerable
-from tgv_dagster.clarify.execution import Deed, Footing, Moved, Order, Receipt, Refused
+from tgv_dagster.clarify.execution import (
+    Deed,
+    Footing,
+    Moved,
+    NotWithdrawable,
+    Order,
+    Receipt,
+    Refused,
+)
 from tgv_dagster.intervals.writing import IntervalClash
 from tgv_dagster.store import ledger
 from tgv_dagster.store.actions import ReadTableArguments, TableArguments
 from tgv_dagster.store.db import Connection, Database
+from tgv_dagster.store.periods import REMEDY
 from tgv_dagster.store.scope import Scope
 from tgv_dagster.store.stages import Stage
 from tgv_dagster.tables import memory, working
@@ -148,6 +159,9 @@ def _confirm(connection: Connection, scope: Scope, order: Order) -> Receipt:
         booked = book_rows(
             connection, job, table, mapping, schema_id, by=scope.principal, level=row[9]
         )
+        if booked.state is State.REFUSED:
+            raise Refused(booked.reason or "the file cannot be booked")
+        _require_visible_accounts(connection, scope, booked.import_id)
         return Receipt(
             {
                 "target": str(mapping.target),
@@ -158,6 +172,18 @@ def _confirm(connection: Connection, scope: Scope, order: Order) -> Receipt:
             }
         )
     return _imported(connection, scope, job, table, mapping, schema_id, arguments)
+
+
+def _require_visible_accounts(connection: Connection, scope: Scope, import_id: int) -> None:
+    """Nobody books into an account of an entity that lies behind a wall of theirs."""
+    if scope.allowed_entities is None:
+        return
+    foreign = connection.execute(
+        "SELECT 1 FROM txn_master WHERE import_id = %s AND entity <> ALL (%s) LIMIT 1",
+        (import_id, list(scope.allowed_entities)),
+    ).fetchone()
+    if foreign is not None:
+        raise Refused("the account of this file is not among those you may book into")
 
 
 def _imported(
@@ -221,9 +247,12 @@ def _take_back(connection: Connection, scope: Scope, order: Order) -> Mapping[st
     import_id, target, schema_id = row
     removed, kept = 0, ()
     if Target(target) is Target.BANK:
-        removed = unbook_rows(
-            connection, import_id, order.arguments.document_id, by=scope.principal
-        )
+        try:
+            removed, kept = unbook_rows(
+                connection, import_id, order.arguments.document_id, by=scope.principal
+            )
+        except UndoRefused as refused:
+            raise NotWithdrawable(f"{refused} {REMEDY}") from refused
     elif is_importable(Target(target)):
         removed, kept = undo_rows(connection, import_id, Target(target), by=scope.principal)
     else:

@@ -149,19 +149,27 @@ def book_rows(
     return report
 
 
-def unbook_rows(connection: Connection, import_id: int, document_id: int, *, by: str) -> int:
-    """Undo the bank import of a document; returns how many bookings left."""
+def unbook_rows(
+    connection: Connection, import_id: int, document_id: int, *, by: str
+) -> tuple[int, tuple[Kept, ...]]:
+    """Undo the bank import of a document; how many bookings left, and which stay with the reason.
+
+    Raises UndoRefused when every booking lies in a closed month.
+    """
     row = connection.execute(
         "SELECT id FROM bank_imports WHERE document_id = %s AND state = 'imported'",
         (document_id,),
     ).fetchone()
-    removed = 0 if row is None else undo_import(connection, row[0], author=by).removed
+    removed, kept = 0, ()
+    if row is not None:
+        done = undo_import(connection, row[0], author=by)
+        removed, kept = done.removed, tuple(Kept(k.txn_id, k.reason) for k in done.kept)
     connection.execute(
         "UPDATE table_imports SET state = 'undone', undone_by = %s, undone_at = now()"
         " WHERE id = %s",
         (by, import_id),
     )
-    return removed
+    return removed, kept
 
 
 def _only_currency(connection: Connection, job: Import) -> str | None:

@@ -24,6 +24,7 @@ from tgv_dagster.tables.targets import RULES, Target
 AS_TEXT = "text"
 """The reading of a column that is no value, whatever later cells look like."""
 
+_LENGTHS = ("duration", "hours", "break_minutes")
 _DAY_SECONDS = 86_400
 _TOLERANCE_SECONDS = 60
 _WEIGHED_ROWS = 20_000
@@ -50,6 +51,10 @@ def column_of(table: RawTable, mapping: TableMapping, label: str) -> Column:
         return Column(label, ColumnKind.EMPTY)
     if reading in set(Decimal):
         return Column(label, ColumnKind.NUMBER, reading)
+    if label == mapping.fields.get("end"):
+        reading = dates.ending(reading)
+    elif label in (mapping.fields.get(name) for name in _LENGTHS):
+        reading = dates.lasting(reading)
     return Column(label, ColumnKind(dates.form(reading).kind), reading)
 
 
@@ -137,6 +142,7 @@ def _fields(table: RawTable, mapping: TableMapping) -> pl.DataFrame:
     of a mapped field whose filled cell does not fit its reading."""
     columns = {"position": pl.Series(range(table.height), dtype=pl.Int64)}
     unfit: list[pl.Series] = []
+    end_date: pl.Series | None = None
     for name in RULES[mapping.target].kinds:
         label = mapping.fields.get(name)
         if label is None:
@@ -148,9 +154,13 @@ def _fields(table: RawTable, mapping: TableMapping) -> pl.DataFrame:
         is_hours = name == "duration" and "end" in mapping.fields and read.dtype.is_decimal()
         values = _as_field("hours" if is_hours else name, read, cells)
         columns[name] = values
+        if name == "end" and read.dtype == pl.Datetime and "end_date" not in mapping.fields:
+            end_date = read.cast(pl.Date)
         bad = (cells != "") & values.is_null()
         named = pl.DataFrame({"bad": bad}).select(pl.when("bad").then(pl.lit(label)))
         unfit.append(named.to_series())
+    if end_date is not None:
+        columns["end_date"] = end_date
     frame = pl.DataFrame(columns)
     fault = pl.coalesce([pl.lit(s) for s in unfit]) if unfit else _NONE
     return frame.with_columns(fault.cast(pl.String).alias("unfit"))
@@ -200,7 +210,11 @@ def _seconds(values: pl.Series) -> pl.Series:
 
 
 def _entries(frame: pl.DataFrame) -> pl.DataFrame:
-    """Time entries: person, day, start, end, minutes; a fault where the parts disagree."""
+    """Time entries: person, day, start, end, minutes; a fault where the parts disagree.
+
+    24:00 is the first moment of the next day. An entry of exactly one day has no end of its own, as
+    its clock reads the same at both: it ends after its minutes.
+    """
     start, end = pl.col("start").cast(pl.Int64), pl.col("end").cast(pl.Int64)
     later = (pl.col("end_date").cast(pl.Date) - pl.col("date")).dt.total_days().fill_null(0)
     night = pl.when((later == 0) & (end < start)).then(1).otherwise(later)
@@ -222,8 +236,10 @@ def _entries(frame: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("day, start or length is missing"))
         .when(person.is_null())
         .then(pl.lit("the person is missing"))
-        .when((span < 0) | (span >= _DAY_SECONDS) | (length < 0))
-        .then(pl.lit("the entry ends before it starts or lasts a day"))
+        .when((span < 0) | (span > _DAY_SECONDS) | (length < 0))
+        .then(pl.lit("the entry ends before it starts or lasts more than a day"))
+        .when((span == _DAY_SECONDS) & (pause > 0))
+        .then(pl.lit("the entry lasts a whole day and has a break"))
         .when(
             ((span - stated).abs() > _TOLERANCE_SECONDS)
             & ((span - pause - stated).abs() > _TOLERANCE_SECONDS)
@@ -233,9 +249,9 @@ def _entries(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(
         "position",
         person.alias("benutzername"),
-        pl.col("date").cast(pl.Date).alias("datum"),
+        (pl.col("date").cast(pl.Date) + pl.duration(days=start // _DAY_SECONDS)).alias("datum"),
         _time(start).alias("startzeit"),
-        _time(end).alias("endzeit"),
+        pl.when(span < _DAY_SECONDS).then(_time(end)).alias("endzeit"),
         (length / 60).round().cast(pl.Int64).alias("minutes"),
         _text("description", "task").alias("description"),
         fault.alias("fault"),

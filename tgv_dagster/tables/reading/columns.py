@@ -236,6 +236,8 @@ def _joined(own: pl.Series, written: pl.Series, column: Column) -> pl.Series:
         return own.cast(kind).fill_null(written.cast(kind))
     if column.kind is ColumnKind.DATETIME:
         return own.fill_null(written.cast(pl.Datetime("us")))
+    if {own.dtype, written.dtype} == {pl.Time, pl.Duration}:
+        return own.cast(pl.Duration("us")).fill_null(written.cast(pl.Duration("us")))
     return own.fill_null(written)
 
 

@@ -39,6 +39,9 @@ class Form:
 
 _CLOCK = r"\d{1,2}:\d{2}"
 _SECONDS = r"(?::\d{2})"
+_MIDNIGHT = r"24:00(?::00)?"
+"""How the end of a day is written (ISO 8601): the first moment of the next one."""
+
 _DAYS = (
     ("Y-m-d", r"\d{4}-\d{1,2}-\d{1,2}", "%Y-%m-%d", False),
     ("Y/m/d", r"\d{4}/\d{1,2}/\d{1,2}", "%Y/%m/%d", False),
@@ -83,6 +86,18 @@ FORMS: tuple[Form, ...] = (
     Form("H:M", TimeKind.TIME, r"^\s*(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?\s*$", ()),
     Form("H:M AM", TimeKind.TIME, r"^\s*(?:0?\d|1[0-2]):[0-5]\d(?::[0-5]\d)? ?[AaPp][Mm]\s*$", ()),
     Form("HhM", TimeKind.TIME, r"^\s*(?:[01]?\d|2[0-3]) ?[hH] ?(?:[0-5]\d)?\s*$", ()),
+    Form(
+        "H:M 24",
+        TimeKind.TIME,
+        rf"^\s*(?:(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?|{_MIDNIGHT})\s*$",
+        (),
+    ),
+    Form(
+        "HhM 24",
+        TimeKind.TIME,
+        r"^\s*(?:(?:[01]?\d|2[0-3]) ?[hH] ?(?:[0-5]\d)?|24 ?[hH] ?(?:00)?)\s*$",
+        (),
+    ),
     Form("H:M long", TimeKind.DURATION, r"^\s*-?\d{1,4}:[0-5]\d(?::[0-5]\d)?\s*$", ()),
     Form("HhM long", TimeKind.DURATION, r"^\s*-?\d{1,4} ?[hH] ?(?:[0-5]\d)?\s*$", ()),
     NAMED,
@@ -128,7 +143,7 @@ def fitting_forms(cells: pl.Series, *, compact: bool = False) -> tuple[str, ...]
     tried = [f for f in (*FORMS, *((COMPACT,) if compact else ())) if _fits(head, f)]
     found: dict[str, pl.Series] = {}
     for one in tried:
-        if one.kind is TimeKind.DURATION and one.key.removesuffix(" long") in found:
+        if one.key.removesuffix(" long").removesuffix(" 24") in found.keys() - {one.key}:
             continue
         read = values(cells, one)
         if read.null_count() or any(
@@ -143,7 +158,8 @@ def values(cells: pl.Series, form: Form) -> pl.Series:
     """Values of cells; null where a cell does not fit the form (or is empty).
 
     Dates are Date, moments are Datetime without a zone (UTC when the form has one), times of day
-    are Time, durations are Duration.
+    are Time, durations are Duration. Times that may name the end of a day are a Duration since its
+    beginning; a moment written so is the first of the next day.
     """
     fitting = cells.to_frame("c").select(
         pl.when(pl.col("c").str.contains(form.pattern)).then(pl.col("c").str.strip_chars())
@@ -154,6 +170,25 @@ def values(cells: pl.Series, form: Form) -> pl.Series:
     if form.kind is TimeKind.DATE:
         return text.str.to_date(form.formats[0], strict=False)
     text = text.str.replace("T", " ", literal=True)
+    if not text.str.contains(" 24:", literal=True).any():
+        return _moments(text, form)
+    midnight = text.str.contains(rf" {_MIDNIGHT}$").fill_null(False)
+    moments = _moments(text.str.replace(rf" {_MIDNIGHT}$", " 00:00:00"), form)
+    return moments.dt.offset_by("1d").zip_with(midnight, moments)
+
+
+def ending(key: str) -> str:
+    """The form that reads what this one reads, and 24:00 as the end of the day besides."""
+    return f"{key} 24" if f"{key} 24" in _BY_KEY else key
+
+
+def lasting(key: str) -> str:
+    """The form that reads what this one reads, and lengths of a day or more besides."""
+    long = f"{key.removesuffix(' 24')} long"
+    return long if long in _BY_KEY else key
+
+
+def _moments(text: pl.Series, form: Form) -> pl.Series:
     read = text.str.to_datetime(form.formats[0], time_unit="us", strict=False)
     if read.null_count() == text.null_count():
         return read
@@ -224,6 +259,8 @@ _READERS: dict[str, tuple[Callable[[str], object], pl.DataType | type[pl.DataTyp
     "H:M": (_clock, pl.Time),
     "H:M AM": (_clock, pl.Time),
     "HhM": (_clock, pl.Time),
+    "H:M 24": (_duration, pl.Duration("us")),
+    "HhM 24": (_duration, pl.Duration("us")),
     "H:M long": (_duration, pl.Duration("us")),
     "HhM long": (_duration, pl.Duration("us")),
 }
