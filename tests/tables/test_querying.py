@@ -11,7 +11,8 @@ from table_flow import execute, organised, rows, scope_of, states, taken
 from tgv_dagster.store.db import Database
 from tgv_dagster.store.levels import Level
 from tgv_dagster.store.scope import ScopeError
-from tgv_dagster.tables.querying import QueryRefused, as_workbook, ask, keep
+from tgv_dagster.tables.querying import QueryRefused, ask, keep
+from tgv_dagster.tables.rendering import Form, rendered
 from tgv_dagster.tables.working import WorkingNotFound
 
 TABLE = "Ort;Menge;Datum\nHamburg;1,50;31.01.2026\nLyon;2,25;30.01.2026\nHamburg;0,50;29.01.2026\n"
@@ -100,7 +101,7 @@ def test_a_viewer_asks_and_stores_nothing(office: Database) -> None:
 def test_the_workbook_names_its_sources(office: Database) -> None:
     document = working(office)
     found = ask(office, scope_of(office, "anna"), [document], f"SELECT * FROM d{document}")
-    book = openpyxl.load_workbook(io.BytesIO(as_workbook(found)))
+    book = openpyxl.load_workbook(io.BytesIO(rendered(found, Form.XLSX, title="Mengen")))
 
     assert [cell.value for cell in book["result"][1]] == ["Ort", "Menge", "Datum"]
     assert book["sources"]["B4"].value == f"/d/{document}"

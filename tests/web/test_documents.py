@@ -9,7 +9,17 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from web_builders import RECEIVED, Facts, Service, ago, arrive, document, question, value
+from web_builders import (
+    RECEIVED,
+    Facts,
+    Service,
+    ago,
+    arrive,
+    document,
+    question,
+    value,
+    working_material,
+)
 
 from tgv_dagster.web.document_view import DATE_AXES
 from tgv_dagster.web.documents import disposition
@@ -370,3 +380,17 @@ def test_a_number_of_two_tenants_is_shown_to_the_owner_as_two(service: Service) 
     assert f"/d/{one}" in answer.text
     assert f"/d/{two}" in answer.text
     assert service.get("/l/7005", "vera").headers["location"] == f"/d/{one}"
+
+
+def test_the_page_offers_what_was_made_from_the_table(service: Service) -> None:
+    number = working_material(service)
+    sql = f"SELECT * FROM d{number}"
+    body = {"title": "Mengen", "documents": [number], "sql": sql, "plot": True}
+    made = service.post("/api/artefacts", "anna", json=body).json()
+
+    page = service.get(f"/d/{number}", "vera").text
+    assert all(form in page for form in made["forms"])
+    assert len(made["forms"]) == 4
+    assert service.get(made["forms"][0], "vera").headers["content-disposition"].startswith("attach")
+    refused = service.post("/api/artefacts", "anna", json=body | {"sql": "DROP TABLE x"})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "query_refused")

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 from fastapi.routing import APIRoute
-from web_builders import Service, document, parked_arrival, question, value
+from web_builders import Service, document, parked_arrival, question, value, working_material
 
 from tgv_dagster.web.app import ROUTERS
 
@@ -61,6 +61,16 @@ def _case(service: Service) -> int:
 
 def _strict_case(service: Service) -> int:
     return question(service, document(service, level="vertraulich"), "due_date")
+
+
+def _question(number: int) -> dict[str, Any]:
+    sql = f'SELECT "Ort", sum("Menge") AS m FROM d{number} GROUP BY "Ort"'
+    return {"title": "Mengen", "documents": [number], "sql": sql}
+
+
+def _artefact(service: Service, level: str = "intern") -> int:
+    question_ = _question(working_material(service, level=level))
+    return service.post("/api/artefacts", "anna", json=question_).json()["id"]
 
 
 def _card(service: Service, level: str = "intern", to: str = "vertraulich") -> int:
@@ -281,6 +291,30 @@ TABLE: dict[str, tuple[Expected, ...]] = {
     "GET /api/documents/{document_id}/bytes": (
         Expected(lambda s: (_document(s, "/bytes"), {}), IN_NORD_GMBH),
         Expected(lambda s: (_document(s, "/bytes", "streng_vertraulich"), {}), ABOVE_CEILING),
+    ),
+    "GET /api/artefacts": (Expected(lambda s: ("/api/artefacts", {}), EVERYBODY),),
+    "POST /api/artefacts": (
+        Expected(
+            lambda s: ("/api/artefacts", {"json": _question(working_material(s))}),
+            IN_NORD_GMBH & WRITERS,
+            success=201,
+            forbidden=VERA,
+        ),
+    ),
+    "GET /api/artefacts/{artefact_id}/{form}": (
+        Expected(lambda s: (f"/api/artefacts/{_artefact(s)}/xlsx", {}), IN_NORD_GMBH),
+        Expected(lambda s: (f"/api/artefacts/{_artefact(s)}/svg", {}), IN_NORD_GMBH),
+        Expected(
+            lambda s: (f"/api/artefacts/{_artefact(s, 'vertraulich')}/pdf", {}), ABOVE_CEILING
+        ),
+    ),
+    "POST /api/artefacts/{artefact_id}/knowledge": (
+        Expected(
+            lambda s: (f"/api/artefacts/{_artefact(s)}/knowledge", {}),
+            IN_NORD_GMBH & WRITERS,
+            success=202,
+            forbidden=VERA,
+        ),
     ),
     "GET /d/{document_id}": (
         Expected(lambda s: (f"/d/{document(s)}", {}), IN_NORD_GMBH),

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import polars as pl
 import psycopg
 import uvicorn
 from psycopg import sql
@@ -206,6 +207,21 @@ def arrive(service: Service, facts: Facts) -> SavedRaw:
         "UPDATE arrivals SET parent_id = %s WHERE id = %s", facts.parent_id, saved.arrival_id
     )
     return saved
+
+
+def working_material(service: Service, **of: Any) -> int:
+    """A document with a small table kept as working material; returns its number."""
+    number = document(service, **of)
+    stream = io.BytesIO()
+    pl.DataFrame({"Ort": ["Kiel", "Lyon"], "Menge": [3, 4]}).write_parquet(stream)
+    service.rows(
+        "INSERT INTO table_imports (mandant_id, document_id, raw_sha256, state, target, working)"
+        " SELECT mandant_id, id, raw_sha256, 'working', 'working', %s FROM documents WHERE id = %s"
+        " RETURNING id",
+        stream.getvalue(),
+        number,
+    )
+    return number
 
 
 def document(service: Service, facts: Facts | None = None, **changes: Any) -> int:

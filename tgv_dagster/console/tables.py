@@ -10,9 +10,10 @@ from rich.markup import escape
 from tgv_dagster.console.common import AS_OPTION, MANDANT_OPTION, opened, out, table_of
 from tgv_dagster.store.db import Database
 from tgv_dagster.store.scope import Scope
-from tgv_dagster.tables import figures, querying
+from tgv_dagster.tables import artefacts, figures, querying
 from tgv_dagster.tables.model import Question, TableUnreadable
 from tgv_dagster.tables.recognising import Recognised, recognise_file
+from tgv_dagster.tables.rendering import Form, rendered, require_drawable
 from tgv_dagster.tables.targets import Target
 from tgv_dagster.tables.working import WorkingNotFound
 
@@ -97,7 +98,10 @@ def query(
     sql: str = typer.Argument(help="A SELECT; the table of document 17 is called d17."),
     document: list[int] = typer.Option(help="Number of a document with working material."),
     keep: str | None = typer.Option(None, help="Keep the result as an artefact with this title."),
-    xlsx: Path | None = typer.Option(None, help="Write the result into this workbook."),
+    plot: bool = typer.Option(False, help="Keep it as a plot."),
+    to: Path | None = typer.Option(
+        None, dir_okay=False, help="Write the result here: .xlsx, .pdf, .png or .svg."
+    ),
     as_login: str = AS_OPTION,
     mandant: str | None = MANDANT_OPTION,
 ) -> None:
@@ -106,7 +110,12 @@ def query(
         scope = _scope(installation.database, as_login, mandant)
         try:
             found = querying.ask(installation.database, scope, document, sql)
-            number = keep and querying.keep(installation.database, scope, found, title=keep)
+            if plot:
+                require_drawable(found)
+            content = to and rendered(found, _form_of(to), title=keep or to.stem)
+            number = keep and querying.keep(
+                installation.database, scope, found, title=keep, kind="plot" if plot else "table"
+            )
         except (querying.QueryRefused, WorkingNotFound) as error:
             raise typer.BadParameter(str(error)) from error
         shown = table_of(*found.frame.columns)
@@ -119,8 +128,69 @@ def query(
         )
         if number:
             out.print(f"Artefact {number}")
-        if xlsx is not None:
-            xlsx.write_bytes(querying.as_workbook(found))
+        if to is not None and content:
+            to.write_bytes(content)
+
+
+@tables_app.command("artefacts")
+def list_artefacts(
+    document: int | None = typer.Option(None, help="Only what was made from this document."),
+    as_login: str = AS_OPTION,
+    mandant: str | None = MANDANT_OPTION,
+) -> None:
+    """Kept results with their sources, as far as this person sees all of them."""
+    with opened() as installation:
+        scope = _scope(installation.database, as_login, mandant)
+        shown = table_of("number", "kind", "title", "level", "documents", "by", "in knowledge")
+        for one in artefacts.artefacts(installation.database, scope, document_id=document):
+            shown.add_row(
+                str(one.id),
+                one.kind,
+                escape(one.title),
+                one.level,
+                _documents(one.sources),
+                escape(one.created_by),
+                _documents((one.knowledge,) if one.knowledge else ()),
+            )
+        out.print(shown)
+
+
+@tables_app.command("artefact")
+def artefact(
+    number: int = typer.Argument(help="Number of the artefact."),
+    to: Path | None = typer.Option(
+        None, dir_okay=False, help="Write it here: .xlsx, .pdf, .png or .svg."
+    ),
+    knowledge: bool = typer.Option(False, help="Hand it in as a document."),
+    as_login: str = AS_OPTION,
+    mandant: str | None = MANDANT_OPTION,
+) -> None:
+    """Ask a kept question again; write its answer into a file, or hand it in as a document."""
+    with opened() as installation:
+        scope = _scope(installation.database, as_login, mandant)
+        try:
+            found, result = artefacts.opened(installation.database, scope, number)
+            if to is not None:
+                to.write_bytes(rendered(result, _form_of(to), title=found.title))
+            if knowledge:
+                saved = artefacts.into_knowledge(
+                    installation.database, installation.blobs, scope, number
+                )
+                out.print(f"Arrival {saved.arrival_id}")
+        except (querying.QueryRefused, artefacts.ArtefactNotFound) as error:
+            raise typer.BadParameter(str(error)) from error
+        out.print(
+            f"{escape(found.title)}: {result.frame.height} rows, "
+            f"{_documents(result.sources)}, level {result.level}"
+        )
+
+
+def _form_of(path: Path) -> Form:
+    try:
+        return Form(path.suffix.lower().removeprefix("."))
+    except ValueError:
+        known = ", ".join(f".{form}" for form in Form)
+        raise querying.QueryRefused(f"{path.suffix or path.name}: write {known}.") from None
 
 
 def _scope(database: Database, login: str, mandant: str | None) -> Scope:

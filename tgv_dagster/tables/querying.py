@@ -7,12 +7,10 @@ these tables and nothing else: no file, no other table.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import openpyxl
 import polars as pl
 from psycopg.types.json import Jsonb
 
@@ -65,11 +63,14 @@ def ask(database: Database, scope: Scope, documents: Sequence[int], sql: str) ->
     )
 
 
-def keep(database: Database, scope: Scope, result: QueryResult, *, title: str) -> int:
+def keep(
+    database: Database, scope: Scope, result: QueryResult, *, title: str, kind: str = "table"
+) -> int:
     """Store a result as an artefact with its sources and their highest level; returns its number.
 
-    The artefact keeps the question, so that it can be asked again. Raises ScopeError for a reader
-    without the right to write, QueryRefused when the sources belong to several tenants.
+    The artefact keeps the question, so that it can be asked again; `kind` is table or plot. Raises
+    ScopeError for a reader without the right to write, QueryRefused when the sources belong to
+    several tenants.
     """
     scope.require(Role.EDITOR)
     with database.reading(scope) as connection:
@@ -88,9 +89,10 @@ def keep(database: Database, scope: Scope, result: QueryResult, *, title: str) -
     with database.worker() as connection:
         row = connection.execute(
             "INSERT INTO artefacts (mandant_id, kind, title, confidentiality_level, basis, is_test,"
-            " created_by) VALUES (%s, 'table', %s, %s, %s, %s, %s) RETURNING id",
+            " created_by) VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING id",
             (
                 found[0][0],
+                kind,
                 title,
                 str(result.level),
                 Jsonb(basis),
@@ -105,28 +107,6 @@ def keep(database: Database, scope: Scope, result: QueryResult, *, title: str) -
                 (row[0], document_id),
             )
     return int(row[0])
-
-
-def as_workbook(result: QueryResult) -> bytes:
-    """The result as XLSX, with a second sheet that names question, sources and level."""
-    book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet("result")
-    sheet.append(result.frame.columns)
-    for row in result.frame.iter_rows():
-        sheet.append([value if _fits_cell(value) else str(value) for value in row])
-    told = book.create_sheet("sources")
-    told.append(["question", result.sql])
-    told.append(["level", str(result.level)])
-    told.append(["complete", "no" if result.truncated else "yes"])
-    for document_id in result.sources:
-        told.append(["document", f"/d/{document_id}"])
-    stream = io.BytesIO()
-    book.save(stream)
-    return stream.getvalue()
-
-
-def _fits_cell(value: object) -> bool:
-    return value is None or isinstance(value, int | float) or hasattr(value, "isoformat")
 
 
 def _named(database: Database, scope: Scope, documents: Sequence[int]) -> dict[str, WorkingTable]:

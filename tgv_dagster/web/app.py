@@ -18,6 +18,7 @@ from tgv_dagster.installation import Installation
 from tgv_dagster.know.vectors import VectorSizes
 from tgv_dagster.web import (
     arrive,
+    artefacts,
     audit,
     chain,
     clarify,
@@ -61,6 +62,7 @@ ROUTERS = (
     filing.router,
     deadlines.router,
     documents.router,
+    artefacts.router,
     legacy.router,
     organisation.router,
     know.router,

@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from pydantic import BaseModel, Field
 
 from tgv_dagster.arrive.mail_ledger import ThreadHeaders
+from tgv_dagster.tables.artefacts import artefacts
 from tgv_dagster.web import originals, pages, previews
 from tgv_dagster.web.document_more import surroundings
 from tgv_dagster.web.document_view import document_view
@@ -232,6 +233,7 @@ def page(
         "document.html",
         document=view,
         more=surroundings(service.database, scope, document_id),
+        results=artefacts(service.database, scope, document_id=document_id),
         place=place_of(service.database, scope, document_id, value, page=page),
         framed=previews.FRAMED.get(view.media_type or ""),
         lineage=f"http://127.0.0.1:{service.settings.ui_port}/assets/documents?view=lineage",

@@ -50,6 +50,9 @@ from tgv_dagster.store.blobs import (
 )
 from tgv_dagster.store.db import DatabaseFull, DatabaseUnavailable
 from tgv_dagster.store.scope import ScopeError
+from tgv_dagster.tables.artefacts import ArtefactNotFound
+from tgv_dagster.tables.querying import QueryRefused
+from tgv_dagster.tables.working import WorkingNotFound
 from tgv_dagster.web import pages
 from tgv_dagster.web.document_view import DocumentNotFound
 from tgv_dagster.web.originals import OriginalErased, RangeOutside
@@ -203,6 +206,9 @@ _TABLE: tuple[tuple[type[Exception], Answer], ...] = (
     (DocumentNotFound, _NOT_FOUND),
     (OriginalErased, Answer(410, "erased", "This was erased.", "Nothing brings it back.")),
     (CardNotFound, _NOT_FOUND),
+    (ArtefactNotFound, _NOT_FOUND),
+    (WorkingNotFound, _NOT_FOUND),
+    (QueryRefused, Answer(422, "query_refused", None, "Correct the question.")),
     (lifecycle.DocumentNotFound, _NOT_FOUND),
     (CaseClosed, Answer(409, "already_decided", None, "Read the case again.")),
     (
