@@ -9,6 +9,7 @@ from tgv_dagster.console import (
     asking,
     bank,
     cards,
+    dropping,
     evaluating,
     exporting,
     mail,
@@ -33,6 +34,8 @@ app.command("run")(operate.run)
 app.command("status")(operate.status)
 app.command("search")(asking.ask)
 app.command("import")(archive.import_command)
+app.command("drop")(dropping.drop_command)
+app.command("drop-questions")(dropping.questions_command)
 app.command("export")(exporting.export_command)
 app.command("evaluate")(evaluating.evaluate)
 app.command("evaluate-own")(evaluating.evaluate_own)

@@ -32,6 +32,10 @@ GOOD = {
     Field.CONTRACT_TYPE: "lease",
     Field.NOTICE_PERIOD_DAYS: "90",
     Field.AUTO_RENEWAL: "true",
+    Field.RIGHTS_VERBATIM_OK: "false",
+    Field.RIGHTS_COPYRIGHT_HOLDER: "Holzkontor & Söhne",
+    Field.RIGHTS_MODEL_RELEASE: "true",
+    Field.RIGHTS_POST_MORTEM: "true",
 }
 
 
@@ -61,6 +65,7 @@ def test_a_value_of_the_right_form_fits(field: Field) -> None:
         (Field.CURRENCY, "euro"),
         (Field.LANGUAGE, "Deutsch"),
         (Field.AUTO_RENEWAL, "maybe"),
+        (Field.RIGHTS_VERBATIM_OK, "ja"),
         (Field.NOTICE_PERIOD_DAYS, "-1"),
         (Field.PROVIDER, ""),
         (Field.PROVIDER, "   "),

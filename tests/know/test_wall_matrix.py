@@ -47,7 +47,24 @@ ODD_PROJECTS = ("Projekt ä/1: (neu)", "p-1", "P-1 ", "'; --", "X" * 300)
 NOW = datetime.now(UTC)
 RELEASES = (None, NOW - timedelta(days=1), NOW + timedelta(days=365))
 LEVELS = (*Level, "publishable_book")
-PERSONS: tuple[tuple[str, ...], ...] = ((), ("viewer-intern-all", "sven"))
+NAMED = ("viewer-intern-all", "sven")
+CIRCLE = ("viewer-intern-all", "editor-oeffentlich-all", "manager-one", "sven")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who was named for a document: sees it before its day, and the circle drawn around it."""
+
+    persons: tuple[str, ...] = ()
+    circle: tuple[str, ...] | None = None
+
+
+ACCESSES = (
+    Access(),
+    Access(persons=NAMED),
+    Access(circle=CIRCLE),
+    Access(persons=("editor-vertraulich-all",), circle=CIRCLE),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +77,17 @@ class Row:
     visible_from: datetime | None
     restricted: bool
     is_test: bool
-    persons: tuple[str, ...]
+    access: Access
 
 
 def matrix_rows() -> list[Row]:
-    """Every combination of tenant, entity, level, release and person, twice with the other terms
-    in turn; some under legal lock; some odd ones."""
+    """Every combination of tenant, entity, level, release, person and circle, twice with the other
+    terms in turn; some under legal lock; some odd ones."""
     others = list(itertools.product(PROJECTS, (False, True)))
-    combinations = itertools.product(TENANT_OF, LEVELS, RELEASES, PERSONS)
+    combinations = itertools.product(TENANT_OF, LEVELS, RELEASES, ACCESSES)
     full = [
-        Row(entity, str(level), project, visible, False, is_test, persons)
-        for number, (entity, level, visible, persons) in enumerate(combinations)
+        Row(entity, str(level), project, visible, False, is_test, access)
+        for number, (entity, level, visible, access) in enumerate(combinations)
         for project, is_test in (others[number % 4], others[(number + 3) % 4])
     ]
     locked = [replace(row, restricted=True) for row in full[::9]]
@@ -138,8 +155,13 @@ def matrix(
     )
     with database.worker() as connection, connection.cursor() as cursor:
         cursor.executemany(
-            "INSERT INTO document_access (document_id, user_id, granted_by) VALUES (%s, %s, 't')",
-            [(d, users[login]) for d, row in built.items() for login in row.persons],
+            "INSERT INTO document_access (document_id, user_id, granted_by, in_circle,"
+            " before_release) VALUES (%s, %s, 't', %s, %s)",
+            [
+                (d, users[login], login in (row.access.circle or ()), login in row.access.persons)
+                for d, row in built.items()
+                for login in sorted({*row.access.persons, *(row.access.circle or ())})
+            ],
         )
     knowledge.flow(limit=10_000)
     yield Matrix(knowledge, built, users)
@@ -198,13 +220,16 @@ def allowed(matrix: Matrix, scope: Scope) -> set[int]:
     login = scope.principal
 
     def may(row: Row) -> bool:
-        named = login in row.persons
+        named = login in row.access.persons
+        inside = row.access.circle is not None and (named or login in row.access.circle)
+        manages = scope.role in (Role.MANDANT_ADMIN, Role.SUPER_ADMIN)
         return (
             (tenant is None or TENANT_OF[row.entity] == tenant)
             and (scope.visible_entities is None or row.entity in scope.visible_entities)
             and (scope.project_code is None or row.project == scope.project_code)
-            and (rank_of(row.level) <= scope.confidentiality_max or named)
-            and (row.visible_from is None or row.visible_from <= NOW or named)
+            and (rank_of(row.level) <= scope.confidentiality_max or named or inside)
+            and (row.visible_from is None or row.visible_from <= NOW or named or manages)
+            and (row.access.circle is None or inside or manages)
             and not row.restricted
             and (not row.is_test or scope.include_test)
         )
@@ -332,13 +357,29 @@ def test_every_way_narrows_alike(
 def test_a_named_person_reads_above_the_ceiling_and_before_the_release(matrix: Matrix) -> None:
     """The rows on which the two halves of the rule meet are there and are seen."""
     scope = scope_of(matrix, "viewer-intern-all", "nord", include_test=False)
-    named = {d for d in by_words(matrix, scope) if matrix.rows[d].persons}
+    named = {d for d in by_words(matrix, scope) if matrix.rows[d].access.persons}
     above = {d for d in named if rank_of(matrix.rows[d].level) > scope.confidentiality_max}
     later = {d for d in named if (matrix.rows[d].visible_from or NOW) > NOW}
     assert above
     assert later
     foreign = scope_of(matrix, "sven", "sued", include_test=False)
     assert {TENANT_OF[matrix.rows[d].entity] for d in by_words(matrix, foreign)} == {"sued"}
+
+
+def test_a_circle_shuts_out_everybody_else_and_waits_for_its_day(matrix: Matrix) -> None:
+    """Both directions of both walls, on rows that nothing else keeps from the reader."""
+    circled = {d for d, row in matrix.rows.items() if row.access == Access(circle=CIRCLE)}
+    later = {d for d in circled if (matrix.rows[d].visible_from or NOW) > NOW}
+    member = by_list(matrix, scope_of(matrix, "editor-oeffentlich-all", "nord", include_test=False))
+    outside = scope_of(matrix, "editor-streng_vertraulich-all", "nord", include_test=False)
+    manager = by_list(matrix, scope_of(matrix, "manager-all", "nord", include_test=False))
+    assert member & circled
+    assert not member & later
+    assert {d for d in member & circled if rank_of(matrix.rows[d].level) > 0}
+    assert by_list(matrix, outside)
+    assert not by_list(matrix, outside) & circled
+    assert manager & later
+    assert {TENANT_OF[matrix.rows[d].entity] for d in manager} == {"nord"}
 
 
 # --- side channels -----------------------------------------------------------------------------
@@ -409,7 +450,7 @@ def test_a_word_behind_the_wall_is_told_like_a_word_that_stands_nowhere(
 TERMS = ("entity", "project_code", "level_rank", "visible_from", "restricted_until", "is_test")
 
 
-@pytest.mark.parametrize("term", [*TERMS, "persons"])
+@pytest.mark.parametrize("term", [*TERMS, "persons", "circle"])
 @pytest.mark.parametrize("table", ["rag_chunks", "chunk_vectors", "documents"])
 def test_a_policy_that_lacks_one_term_is_caught(matrix: Matrix, table: str, term: str) -> None:
     broken = predicate_sql(replace(WallColumns(), **{term: None}))
@@ -438,6 +479,7 @@ def test_a_policy_that_lacks_one_term_is_caught(matrix: Matrix, table: str, term
         {"project_code": None},
         {"max_level_rank": 3},
         {"person": None},
+        {"is_manager": True},
         {"include_test": True},
         {"now": NOW + timedelta(days=700)},
     ],

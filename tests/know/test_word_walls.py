@@ -27,6 +27,10 @@ ROWS = {
     "later": {"visible_from": LATER},
     "later_named": {"visible_from": LATER, "persons": (7,)},
     "released": {"visible_from": NOW},
+    "circle": {"circle": (7,)},
+    "circle_strict": {"level_rank": 3, "circle": (7, 8)},
+    "circle_later": {"visible_from": LATER, "circle": (7,)},
+    "circle_of_nobody": {"circle": ()},
     "restricted": {"restricted": True},
     "restricted_named": {"restricted": True, "persons": (7,)},
     "test": {"is_test": True},
@@ -67,11 +71,23 @@ def seen(index: WordIndex, by: WallTerms, filters: HitFilters | None = None) -> 
         (wall(max_level_rank=1), OPEN),
         (wall(max_level_rank=0), set()),
         (wall(max_level_rank=-1), set()),
-        (wall(max_level_rank=1, person=7), OPEN | {"strict_named", "later_named"}),
-        (wall(max_level_rank=-1, person=8), {"strict_named"}),
+        (
+            wall(max_level_rank=1, person=7),
+            OPEN | {"strict_named", "later_named", "circle", "circle_strict"},
+        ),
+        (wall(max_level_rank=-1, person=8), {"strict_named", "circle_strict"}),
         (wall(max_level_rank=1, person=9), OPEN),
         (wall(now=LATER, max_level_rank=1), OPEN | {"later", "later_named"}),
         (wall(now=NOW - dt.timedelta(seconds=1), max_level_rank=1), OPEN - {"released"}),
+        (
+            wall(now=LATER, max_level_rank=1, person=7, entities=("nord-gmbh",)),
+            OPEN - {"other_entity"}
+            | {"later", "later_named", "strict_named", "circle", "circle_strict", "circle_later"},
+        ),
+        (
+            wall(max_level_rank=3, is_manager=True),
+            OPEN | {name for name in ROWS if name.startswith(("strict", "later", "circle"))},
+        ),
         (wall(include_test=True, max_level_rank=1), OPEN | {"test"}),
         (wall(entities=()), set()),
         (wall(entities=("nord-sarl",)), {"other_entity"}),
@@ -136,12 +152,16 @@ def test_walls_and_filters_do_not_move_the_order_or_the_score(index: WordIndex) 
 def allowed(one: WordRow, reader: WallTerms) -> bool:
     """The read predicate of `store.walls`, written out for one row."""
     named = reader.person is not None and reader.person in one.persons
+    inside = reader.person in (one.circle or ())
     return (
         ((reader.is_super and reader.mandant_id is None) or one.mandant_id == reader.mandant_id)
         and (reader.entities is None or one.entity in reader.entities)
         and (reader.project_code is None or one.project_code == reader.project_code)
-        and (one.level_rank <= reader.max_level_rank or named)
-        and (one.visible_from is None or one.visible_from <= reader.now or named)
+        and (one.level_rank <= reader.max_level_rank or named or inside)
+        and (
+            one.visible_from is None or one.visible_from <= reader.now or named or reader.is_manager
+        )
+        and (one.circle is None or inside or reader.is_manager)
         and not one.restricted
         and (not one.is_test or reader.include_test)
     )
@@ -157,6 +177,7 @@ READERS = st.builds(
     include_test=st.booleans(),
     now=st.sampled_from([NOW, LATER]),
     is_super=st.booleans(),
+    is_manager=st.booleans(),
 )
 
 

@@ -104,11 +104,29 @@ def test_test_rows_are_seen_only_on_request(walled: Database) -> None:
 
 
 def test_release_in_time_and_restriction_hide_a_document(walled: Database) -> None:
-    add_document(walled, extra="visible_from = now() + interval '1 day'")
+    later = add_document(walled, extra="visible_from = now() + interval '1 day'")
     add_document(walled, extra="restricted_until = now() + interval '9 years'")
     add_document(walled, extra="restricted_until = now() - interval '1 day'")
     past = add_document(walled, extra="visible_from = now() - interval '1 day'")
-    assert seen(walled, scope(walled, "anna")) == {past}
+    assert seen(walled, scope(walled, "emil")) == {past}
+    assert seen(walled, scope(walled, "anna")) == {past, later}, "who manages waits for no day"
+
+
+def test_a_circle_is_its_persons_and_who_manages(walled: Database) -> None:
+    """UPL-17, CONF-22: a ceiling opens no circle, and the persons read above theirs."""
+    document = add_document(walled, level="streng_vertraulich")
+    plain = add_document(walled)
+    with walled.worker() as connection:
+        connection.execute(
+            "INSERT INTO document_access (document_id, user_id, granted_by, in_circle,"
+            " before_release) SELECT d, u.id, 'anna', true, false FROM users u,"
+            " unnest(%s::bigint[]) d WHERE u.login IN ('vera', 'sven')",
+            ([document, plain],),
+        )
+    assert seen(walled, scope(walled, "vera")) == {document, plain}
+    assert seen(walled, scope(walled, "emil")) == set()
+    assert seen(walled, scope(walled, "anna")) == {document, plain}
+    assert seen(walled, scope(walled, "sven")) == set()
 
 
 def test_a_named_person_reads_above_the_ceiling_but_not_across_tenants(walled: Database) -> None:
@@ -318,6 +336,6 @@ def test_the_predicate_names_every_wall_column() -> None:
     text = predicate_sql()
     for column in (
         "mandant_id", "entity", "project_code", "level_rank", "visible_from",
-        "restricted_until", "is_test", "persons",
+        "restricted_until", "is_test", "persons", "circle",
     ):  # fmt: skip
         assert column in text

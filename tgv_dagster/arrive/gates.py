@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -69,7 +69,9 @@ class Origin:
     8601), `is_forwarded` whether it hands on another one (MAIL-58). `thread_headers` says whether
     the nearest mail has In-Reply-To or References: present, absent, None = not recorded (MAIL-60).
     `level_floor` is the level the uploader asked for at least, `visible_from` the moment (ISO 8601)
-    before which readers see nothing (UPL-17); what comes out of the file inherits both.
+    before which readers see nothing, `circle` the logins of the only persons who may see it
+    (UPL-17), `rights` the answers about rights by field (UPL-15), `said_at` the moment of these
+    answers (ISO 8601); what comes out of the file inherits them all.
     """
 
     path: str | None = None
@@ -95,6 +97,9 @@ class Origin:
     references: str | None = None
     level_floor: str | None = None
     visible_from: str | None = None
+    circle: Sequence[str] | None = None
+    rights: Mapping[str, str] | None = None
+    said_at: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The facts that apply."""

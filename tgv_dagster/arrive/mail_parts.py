@@ -387,6 +387,9 @@ def part_origin(mail_arrival: MailArrival, mail: Mail, leaf: Leaf | None) -> Ori
         raw_name=None if leaf is None or leaf.raw_name is None else leaf.filename,
         level_floor=base.level_floor,
         visible_from=base.visible_from,
+        circle=base.circle,
+        rights=base.rights,
+        said_at=base.said_at,
         mail_headers=" ".join(sorted({f.name.lower() for f in outer.fields} & RULE_HEADERS))
         or None,
     )

@@ -14,12 +14,13 @@ import unicodedata
 import uuid
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
+from tgv_dagster.arrive import rights
 from tgv_dagster.arrive.filetype import Family, sniff
 from tgv_dagster.arrive.folder import looks_like_mail
 from tgv_dagster.arrive.gates import (
@@ -32,11 +33,13 @@ from tgv_dagster.arrive.gates import (
     arrival_key,
 )
 from tgv_dagster.arrive.raw import bucket_for, save_raw
+from tgv_dagster.arrive.rights import Answers, FileKind, for_kind, kind_of
 from tgv_dagster.store.blobs import BlobStore, BlobTooLarge, SourceUnreadable, StoreError, StoreFull
 from tgv_dagster.store.blobs.source import pour
 from tgv_dagster.store.db import Database, DatabaseFull, DatabaseUnavailable
 from tgv_dagster.store.levels import Level, Role
 from tgv_dagster.store.organisation import INTAKE_BUCKET
+from tgv_dagster.store.persons import MOST_PERSONS, ids_of
 from tgv_dagster.store.scope import Scope
 
 MAX_INTENT_CHARACTERS = 4000
@@ -80,6 +83,10 @@ class NotAssignable(ValueError):
     """The drop names an entity or project that the caller may not assign, or none exists."""
 
 
+class PersonsUnknown(ValueError):
+    """The drop names somebody who is no person of its tenant."""
+
+
 class NothingToTake(ValueError):
     """The drop holds no file, or more than fit into one."""
 
@@ -90,7 +97,9 @@ class Drop:
 
     `request_key` identifies the act: the same key with the same file is the same arrival, however
     often it is sent. None makes every call an act of its own. `level_floor`: the documents are at
-    least as confidential; `visible_from`: only the uploader sees them before (UPL-17).
+    least as confidential; `visible_from`: only the uploader and who manages the tenant see them
+    before; `circle`: logins of the only persons who see them, besides these two (UPL-17);
+    `rights`: answers to the questions of `rights`, each kept with the files it is asked of.
     """
 
     intent_text: str | None = None
@@ -100,6 +109,13 @@ class Drop:
     request_key: str | None = None
     level_floor: Level | None = None
     visible_from: datetime | None = None
+    circle: tuple[str, ...] = ()
+    rights: Answers = field(default_factory=dict)
+
+    @property
+    def says_more(self) -> bool:
+        """Whether it says anything about who may see the files or about rights."""
+        return bool(self.level_floor or self.visible_from or self.circle or self.rights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +162,10 @@ def take(
 ) -> tuple[Queued, ...]:
     """Secure every file of a drop, raw first, and say for each what became of it.
 
-    Raises ScopeError (role), NotAssignable and NothingToTake before anything is stored, and the
-    fault of the store or database when not a single file could be secured. A fault in the middle
-    refuses the rest; sending the drop again with the same key completes it.
+    Raises ScopeError (role), NotAssignable, NothingToTake, PersonsUnknown and
+    `rights.UnusableAnswer` before anything is stored, and the fault of the store or database when
+    not a single file could be secured. A fault in the middle refuses the rest; sending the drop
+    again with the same key completes it.
     """
     scope.require(Role.EDITOR)
     if not 1 <= len(files) <= MAX_FILES:
@@ -156,6 +173,7 @@ def take(
     if drop.intent_text is not None and len(drop.intent_text) > MAX_INTENT_CHARACTERS:
         raise NothingToTake(f"The intent may have {MAX_INTENT_CHARACTERS} characters.")
     place = place_of(database, scope, drop)
+    drop = _settled(database, place, drop)
     secured = _Taking(database, blobs, scope, drop, place).all(files)
     return _with_what_is_here(database, scope, place, drop, secured)
 
@@ -187,6 +205,24 @@ def place_of(database: Database, scope: Scope, drop: Drop) -> Place:
     if project is not None and entity not in (None, project_entity):
         raise NotAssignable("This project belongs to another entity.")
     return Place(mandant_id, mandant, entity or project_entity, project)
+
+
+def _settled(database: Database, place: Place, drop: Drop) -> Drop:
+    """The drop with its answers checked, and with the level that its circle means.
+
+    The innermost circle is the strictest level and a list of persons (UPL-17). Raises
+    PersonsUnknown and `rights.UnusableAnswer`.
+    """
+    circle = tuple(sorted({login.strip().lower() for login in drop.circle} - {""}))
+    if len(circle) > MOST_PERSONS:
+        raise PersonsUnknown(f"At most {MOST_PERSONS} persons can be named.")
+    with database.worker() as connection:
+        answers = rights.checked(drop.rights, rights.asked(connection)) if drop.rights else {}
+        known = ids_of(connection, place.mandant_id, circle) if circle else {}
+    if known.keys() != set(circle):
+        raise PersonsUnknown("Name persons of the tenant by their login; one is none of them.")
+    level = Level.STRICT if circle else drop.level_floor
+    return replace(drop, circle=circle, rights=answers, level_floor=level)
 
 
 def clean_name(sent: str) -> str:
@@ -227,6 +263,7 @@ class _Content:
     is_mail: bool
     is_apart: bool
     note: str
+    kind: FileKind
 
 
 class _Taking:
@@ -316,6 +353,9 @@ class _Taking:
                 project_hint=self._place.project_code,
                 level_floor=self._drop.level_floor,
                 visible_from=self._drop.visible_from and self._drop.visible_from.isoformat(),
+                circle=self._drop.circle or None,
+                rights=for_kind(self._drop.rights, content.kind) or None,
+                said_at=received_at.isoformat() if self._drop.says_more else None,
             ),
         )
 
@@ -345,6 +385,7 @@ def _look(content: BinaryIO, name: str) -> _Content:
         media_type=kind.media_type,
         is_mail=looks_like_mail(head, name),
         is_apart=bool(apart),
+        kind=kind_of(kind.family),
         note=apart if whole.size else "The file is empty; it is kept, and a person is asked.",
     )
 
@@ -380,7 +421,18 @@ def _with_what_is_here(
             },
         ).fetchall()
     recorded = {row[0]: _Recorded(*row[1:]) for row in rows}
-    return tuple(_completed(q, here, recorded) for q in queue)
+    completed = (_completed(q, here, recorded) for q in queue)
+    return tuple(_told(q) if drop.says_more else q for q in completed)
+
+
+_STANDS = "Who may see it and its rights stay as they are there."
+
+
+def _told(queued: Queued) -> Queued:
+    """What a drop says about a document holds for one it brings, not for one that is here."""
+    if queued.status is not UploadStatus.ALREADY_HERE:
+        return queued
+    return replace(queued, reason=f"{queued.reason} {_STANDS}")
 
 
 _HERE = """
@@ -453,7 +505,10 @@ class ArrivalNotFound(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class ArrivalView:
-    """One arrival as its reader may know it; `document_id` only when the reader may see it."""
+    """One arrival as its reader may know it; `document_id` only when the reader may see it.
+
+    `intent_text` and `open_cases` (of its document) are told in the thread of the uploader only.
+    """
 
     arrival_id: int
     file_name: str
@@ -463,6 +518,8 @@ class ArrivalView:
     reason: str | None
     document_id: int | None
     part_path: str | None
+    intent_text: str | None = None
+    open_cases: tuple[int, ...] = ()
 
 
 _VIEW = """SELECT a.id, a.file_name, a.gate, a.received_at, a.outcome, a.outcome_reason,
@@ -504,7 +561,7 @@ def recent_views(database: Database, scope: Scope, *, limit: int) -> tuple[Arriv
         rows = connection.execute(
             """
             SELECT a.id, a.file_name, a.gate, a.received_at, a.outcome, a.outcome_reason,
-                NULL::bigint, a.part_path
+                NULL::bigint, a.part_path, a.intent_text
             FROM arrivals a WHERE a.uploader = %s AND a.mandant_id IS NOT DISTINCT FROM %s
               AND a.parent_id IS NULL ORDER BY a.id DESC LIMIT %s
             """,
@@ -513,12 +570,19 @@ def recent_views(database: Database, scope: Scope, *, limit: int) -> tuple[Arriv
     own = [_masked(ArrivalView(*row)) for row in rows]
     with database.reading(scope) as connection:
         rows = connection.execute(
-            "SELECT id, outcome, document_id FROM arrivals WHERE id = ANY (%s)",
+            "SELECT a.id, a.outcome, a.document_id, array(SELECT c.id FROM cases c"
+            " WHERE c.document_id = a.document_id AND c.state = 'open' ORDER BY c.id)"
+            " FROM arrivals a WHERE a.id = ANY (%s)",
             ([view.arrival_id for view in own],),
         ).fetchall()
     seen = {row[0]: row for row in rows}
     return tuple(
-        replace(view, outcome=seen[view.arrival_id][1], document_id=seen[view.arrival_id][2])
+        replace(
+            view,
+            outcome=seen[view.arrival_id][1],
+            document_id=seen[view.arrival_id][2],
+            open_cases=tuple(seen[view.arrival_id][3]),
+        )
         if view.arrival_id in seen
         else view
         for view in own

@@ -14,6 +14,7 @@ from enum import StrEnum
 from tgv_dagster.store.levels import Level
 from tgv_dagster.understand.doctypes import DocType
 from tgv_dagster.understand.evidence import Field
+from tgv_dagster.understand.values import YES_OR_NO
 
 MAX_CHARACTERS = 300
 
@@ -79,5 +80,5 @@ _CHECKS: dict[Field, Callable[[str], str | None]] = {
     Field.NOTICE_PERIOD_DAYS: _like(r"[0-9]{1,4}", "a number of days"),
     Field.NOTICE_DEADLINE: _day,
     Field.NEXT_RENEWAL_DATE: _day,
-    Field.AUTO_RENEWAL: _one_of(("true", "false")),
+    **dict.fromkeys(YES_OR_NO, _one_of(("true", "false"))),
 }

@@ -12,11 +12,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from tgv_dagster.arrive import upload
 from tgv_dagster.arrive.imap_connection import ImapError
 from tgv_dagster.arrive.mail_access import SwitchedOff
 from tgv_dagster.arrive.mail_drop import NotAMail
 from tgv_dagster.arrive.mailbox import BackfillRefused, PollerBusy, PollTooSoon
 from tgv_dagster.arrive.mark_seen import NothingNamed
+from tgv_dagster.arrive.rights import UnusableAnswer
 from tgv_dagster.backup import BackupError
 from tgv_dagster.clarify.cases import BeingRebuilt, CaseClosed, CaseNotFound, NotAnswerable
 from tgv_dagster.clarify.execution import (
@@ -88,6 +90,10 @@ KNOWN_ERRORS = (
     LooserThanCompartment,
     NotAnswerable,
     NotAssignable,
+    upload.NotAssignable,
+    upload.NothingToTake,
+    upload.PersonsUnknown,
+    UnusableAnswer,
     NotWithdrawable,
     OrganisationError,
     PortBusy,
@@ -115,6 +121,8 @@ REMEDIES: tuple[tuple[type[Exception], str], ...] = (
     (NotAnswerable, "`tgv cases show` lists the open points and their choices."),
     (DocumentNotFound, "`tgv search` finds documents of your tenant with their numbers."),
     (OrganisationError, "`tgv org edit` mends it; the format stands in samples/organisation.yaml."),
+    (upload.NotAssignable, "`tgv org show` lists what you may assign."),
+    (upload.PersonsUnknown, "`tgv org show` lists the persons of the tenant."),
     (RebuildError, "`tgv rebuild STEP` makes a generation beside and prints its number."),
     (TuningError, "`tgv tuning list` shows every name with its value."),
 )

@@ -77,7 +77,8 @@ class Card:
 
     geprueft: the hit reached the score from which its space counts a hit as checked; a word hit
     never did, and a vector hit of a space without a measured floor has not either. marks: half-open
-    spans of the snippet that are words of the question.
+    spans of the snippet that are words of the question. verbatim_ok: whether its words may be
+    quoted outside, as a person said at the drop; None = nobody said (UPL-15).
     """
 
     document_id: int
@@ -91,6 +92,7 @@ class Card:
     snippet: str
     page: int | None
     marks: tuple[tuple[int, int], ...] = ()
+    verbatim_ok: bool | None = None
 
     @property
     def link(self) -> str:

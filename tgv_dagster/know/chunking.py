@@ -279,11 +279,11 @@ def _insert(
     connection.execute(
         f"""
         INSERT INTO rag_chunks (document_id, generation, active, {_ROW}, mandant_id, entity,
-            project_code, confidentiality_level, visible_from, restricted_until, persons, is_test,
-            source_type, source_key, date_received, invoice_date)
+            project_code, confidentiality_level, visible_from, restricted_until, persons, circle,
+            is_test, source_type, source_key, date_received, invoice_date)
         SELECT d.id, %s, %s, {_ROW.replace("language", "s.language")}, d.mandant_id, d.entity,
             d.project_code, d.confidentiality_level, d.visible_from, d.restricted_until,
-            d.persons, d.is_test, d.file_class, d.raw_sha256 || '/' || d.part_role,
+            d.persons, d.circle, d.is_test, d.file_class, d.raw_sha256 || '/' || d.part_role,
             d.date_received, d.invoice_date
         FROM pg_temp.staged_chunks s JOIN documents d ON d.id = %s ORDER BY s.chunk_no
         """.encode(),

@@ -135,12 +135,12 @@ _DIFFERING = """
     FROM chunk_vectors v JOIN rag_chunks c ON c.id = v.chunk_id
     WHERE v.space_id = %(space)s AND (
         (v.active, v.document_id, v.mandant_id, v.entity, v.project_code, v.level_rank,
-         v.visible_from, v.restricted_until, v.persons, v.is_test, v.date_received,
-         v.invoice_date)
+         v.visible_from, v.restricted_until, v.persons, v.circle, v.is_test,
+         v.date_received, v.invoice_date)
         IS DISTINCT FROM
         (c.active, c.document_id, c.mandant_id, c.entity, c.project_code, c.level_rank,
-         c.visible_from, c.restricted_until, c.persons, c.is_test, c.date_received,
-         c.invoice_date))
+         c.visible_from, c.restricted_until, c.persons, c.circle, c.is_test,
+         c.date_received, c.invoice_date))
     ORDER BY 1 LIMIT 100
 """
 

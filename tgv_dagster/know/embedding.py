@@ -301,11 +301,11 @@ def _write(
     written = connection.execute(
         f"""
         INSERT INTO chunk_vectors (space_id, chunk_id, window_no, document_id, active, mandant_id,
-            entity, project_code, level_rank, visible_from, restricted_until, persons, is_test,
-            date_received, invoice_date, emb)
+            entity, project_code, level_rank, visible_from, restricted_until, persons, circle,
+            is_test, date_received, invoice_date, emb)
         SELECT %s, c.id, s.window_no, c.document_id, c.active, c.mandant_id, c.entity,
-            c.project_code, c.level_rank, c.visible_from, c.restricted_until, c.persons, c.is_test,
-            c.date_received, c.invoice_date, s.emb
+            c.project_code, c.level_rank, c.visible_from, c.restricted_until, c.persons,
+            c.circle, c.is_test, c.date_received, c.invoice_date, s.emb
         FROM {halfvec.STAGED} s JOIN rag_chunks c
           ON c.id = s.row_id AND c.document_id = ANY (%s)
         """.encode(),

@@ -24,14 +24,12 @@ from tgv_dagster.store import ledger, tuning
 from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.levels import Level, Role, is_known, rank_of
+from tgv_dagster.store.persons import MOST_PERSONS, ids_of
 from tgv_dagster.store.pull import NotNow, Unworkable, worker_name
 from tgv_dagster.store.scope import Scope, ScopeError
 from tgv_dagster.store.stages import Stage
 from tgv_dagster.understand.evidence import Field
 from tgv_dagster.understand.values import set_human_value, show_on_document
-
-MOST_PERSONS = 200
-"""Named persons of one document; they stand on every one of its rows and in their index."""
 
 
 class DocumentNotFound(LookupError):
@@ -501,46 +499,51 @@ def set_access(
     document_id: int,
     *,
     persons: Sequence[str],
+    circle: Sequence[str] = (),
     visible_from: datetime | None,
 ) -> LifecycleOutcome:
     """Name exactly these persons (logins) and the moment of release (UPL-17); None = at once.
 
-    A further person or an earlier release opens the document and needs a tenant manager. Raises
-    ScopeError, DocumentNotFound, DocumentChanged, NotAssignable for a person outside the tenant,
-    ValueError for too many persons or a moment without zone.
+    `persons` see the document above their ceiling and before its release. With a `circle` nobody
+    else sees it but these, those and who manages the tenant. A further person, a circle that falls
+    or an earlier release opens the document and needs a tenant manager. Raises ScopeError,
+    DocumentNotFound, DocumentChanged, NotAssignable for a person outside the tenant, ValueError
+    for too many persons or a moment without zone.
     """
-    if len(set(persons)) > MOST_PERSONS:
+    if len({*persons, *circle}) > MOST_PERSONS:
         raise ValueError(f"At most {MOST_PERSONS} persons can be named for one document.")
     if visible_from is not None and visible_from.tzinfo is None:
         raise ValueError("The moment of release needs a time zone.")
     facts = seen(database, scope, document_id)
     with database.worker() as connection:
         hold(connection, facts)
-        wanted = _persons_of_tenant(connection, facts, persons)
-        named = {
-            row[0]
-            for row in connection.execute(
-                "SELECT user_id FROM document_access WHERE document_id = %s", (document_id,)
-            )
-        }
-        if wanted - named or _opens_earlier(facts.visible_from, visible_from):
+        before = _persons_of_tenant(connection, facts, persons)
+        inside = _persons_of_tenant(connection, facts, circle)
+        if _opens(connection, facts, before, inside) or _opens_earlier(
+            facts.visible_from, visible_from
+        ):
             scope.require(Role.MANDANT_ADMIN)
+        wanted = before | inside
         connection.execute(
             "DELETE FROM document_access WHERE document_id = %s AND user_id <> ALL (%s)",
             (document_id, list(wanted)),
         )
-        connection.execute(
-            "INSERT INTO document_access (document_id, user_id, granted_by)"
-            " SELECT %s, unnest(%s::integer[]), %s ON CONFLICT DO NOTHING",
-            (document_id, sorted(wanted), scope.principal),
-        )
+        for user_id in sorted(wanted):
+            connection.execute(
+                "INSERT INTO document_access (document_id, user_id, granted_by, in_circle,"
+                " before_release) VALUES (%s, %s, %s, %s, %s)"
+                " ON CONFLICT (document_id, user_id) DO UPDATE SET"
+                " in_circle = excluded.in_circle, before_release = excluded.before_release",
+                (document_id, user_id, scope.principal, user_id in inside, user_id in before),
+            )
         connection.execute(
             "UPDATE documents SET visible_from = %s, version = version + 1, updated_at = now()"
             " WHERE id = %s",
             (visible_from, document_id),
         )
         payload = {
-            "persons": sorted(wanted),
+            "persons": sorted(before),
+            "circle": sorted(inside),
             "visible_from": None if visible_from is None else visible_from.isoformat(),
         }
         _tell(connection, scope, facts, "document.access_changed", payload)
@@ -551,18 +554,24 @@ def _opens_earlier(before: datetime | None, after: datetime | None) -> bool:
     return before is not None and (after is None or after < before)
 
 
+def _opens(
+    connection: Connection, facts: DocumentFacts, before: set[int], inside: set[int]
+) -> bool:
+    """Whether anybody would see more of the document than now, its release apart."""
+    rows = connection.execute(
+        "SELECT user_id, in_circle, before_release FROM document_access WHERE document_id = %s",
+        (facts.document_id,),
+    ).fetchall()
+    falls = any(in_circle for _, in_circle, _ in rows) and not inside
+    earlier = before - {user_id for user_id, _, before_release in rows if before_release}
+    return falls or bool(earlier or inside - {user_id for user_id, _, _ in rows})
+
+
 def _persons_of_tenant(
     connection: Connection, facts: DocumentFacts, logins: Sequence[str]
 ) -> set[int]:
-    wanted = sorted(set(logins))
-    rows = connection.execute(
-        """
-        SELECT DISTINCT u.id, u.login FROM users u JOIN user_mandant_roles r ON r.user_id = u.id
-        WHERE u.login = ANY (%s) AND u.active AND r.mandant_id = %s
-          AND r.valid_from <= now() AND (r.valid_to IS NULL OR r.valid_to > now())
-        """,
-        (wanted, facts.mandant_id),
-    ).fetchall()
-    if len(rows) != len(wanted):
+    wanted = set(logins)
+    found = ids_of(connection, facts.mandant_id, sorted(wanted))
+    if found.keys() != wanted:
         raise NotAssignable
-    return {row[0] for row in rows}
+    return set(found.values())

@@ -382,17 +382,17 @@ class _Ways:
         rows = self.connection.execute(
             """
             SELECT c.id, c.document_id, c.content, c.span_start, c.windows, c.page_from, c.page_to,
-                coalesce(nullif(d.title, ''), d.file_name)
+                coalesce(nullif(d.title, ''), d.file_name), d.rights_verbatim_ok
             FROM rag_chunks c JOIN documents d ON d.id = c.document_id
             WHERE c.id = ANY (%s) AND c.active
             """,
             (list(chunk_ids),),
         ).fetchall()
         found = {}
-        for chunk_id, document_id, content, start, spans, page_from, page_to, title in rows:
+        for chunk_id, document_id, content, start, spans, page_from, page_to, title, ok in rows:
             passage = Passage(chunk_id, document_id, content, page_from, page_to)
             windows = tuple(content[s.lower - start : s.upper - start] for s in spans)
-            found[chunk_id] = _Chunk(passage, title, windows)
+            found[chunk_id] = _Chunk(passage, title, windows, ok)
         return found
 
 
@@ -407,6 +407,7 @@ class _Chunk:
     passage: Passage
     title: str
     windows: tuple[str, ...]
+    verbatim_ok: bool | None
 
     def on(self, card: Card, nearest: int | None, terms: QueryTerms | None) -> Card:
         """The card with this chunk's title and page, and the passage that matches."""
@@ -417,4 +418,5 @@ class _Chunk:
             snippet=shown.text,
             marks=shown.marks,
             page=self.passage.page_from,
+            verbatim_ok=self.verbatim_ok,
         )

@@ -56,7 +56,7 @@ class WordRow:
 
     visible_from: aware moment of release, None = at once; restricted: withheld from every reader
     (`restricted_until` is set); persons: user ids that see it above their ceiling and before its
-    release.
+    release; circle: the only user ids that see it, beside who manages the tenant, None = no circle.
     """
 
     chunk_id: int
@@ -71,6 +71,7 @@ class WordRow:
     visible_from: dt.datetime | None = None
     restricted: bool = False
     persons: tuple[int, ...] = ()
+    circle: tuple[int, ...] | None = None
     dates: tuple[AxisDate, ...] = ()
 
 
@@ -80,7 +81,7 @@ class WallTerms:
 
     mandant_id: None = all tenants for a super admin and nobody for anyone else; entities: None =
     every entity, empty = nobody; project_code: None = no narrowing; max_level_rank: -1 = nothing
-    but what names the person; now: aware moment.
+    but what names the person; now: aware moment; is_manager: at least a manager of the tenant.
     """
 
     mandant_id: int | None
@@ -91,6 +92,7 @@ class WallTerms:
     include_test: bool
     now: dt.datetime
     is_super: bool = False
+    is_manager: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,15 +73,19 @@ def any_of(name: str, values: Sequence[str | int]) -> Query:
 def _wall_clauses(wall: WallTerms) -> list[tuple[Occur, Query]] | None:
     """The read predicate of `store.walls` as mandatory terms, None when nobody can pass it.
 
-    The level and the release give way to a named person, the other walls never do (UPL-17).
+    The level and the release give way to a named person, the circle to its persons, release and
+    circle to who manages the tenant; the other walls never do (UPL-17).
     """
     if wall.entities == () or (wall.mandant_id is None and not wall.is_super):
         return None
     clauses = [
         _level_or_named(wall),
-        _or_named(_between("visible_from", None, microseconds(wall.now)), wall.person),
         _term("restricted", False),
     ]
+    if not wall.is_manager:
+        released = _between("visible_from", None, microseconds(wall.now))
+        clauses.append(_or_person(released, wall.person, "person"))
+        clauses.append(_or_person(_term("encircled", False), wall.person, "circle"))
     if wall.mandant_id is not None:
         clauses.append(_term("mandant_id", wall.mandant_id))
     if wall.entities is not None:
@@ -96,13 +100,14 @@ def _wall_clauses(wall: WallTerms) -> list[tuple[Occur, Query]] | None:
 def _level_or_named(wall: WallTerms) -> Query:
     # No level at all is an empty set of levels, which matches nothing.
     levels = range(min(wall.max_level_rank, STRICTEST_RANK) + 1)
-    return _or_named(any_of("level_rank", levels), wall.person)
+    return _or_person(any_of("level_rank", levels), wall.person, "person", "circle")
 
 
-def _or_named(clause: Query, person: int | None) -> Query:
+def _or_person(clause: Query, person: int | None, *fields: str) -> Query:
     if person is None:
         return clause
-    return Query.boolean_query([(Occur.Should, clause), (Occur.Should, _term("person", person))])
+    ways = [clause, *(_term(field, person) for field in fields)]
+    return Query.boolean_query([(Occur.Should, way) for way in ways])
 
 
 def _filter_clauses(filters: HitFilters) -> list[tuple[Occur, Query]] | None:

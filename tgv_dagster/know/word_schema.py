@@ -17,7 +17,7 @@ from tgv_dagster.know.stems import STEM_LANGUAGES
 from tgv_dagster.know.word_model import IndexedAxis, WordRow
 from tgv_dagster.store.levels import STRICTEST_RANK
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 TERMS = "terms"
 """Name of the tokenizer of every text field: the terms are made here and only split there."""
 
@@ -34,9 +34,9 @@ def _schema() -> tantivy.Schema:
         builder.add_text_field(name, tokenizer_name=_RAW, index_option="basic")
     for name in ("chunk_id", "document_id", "row_digest"):
         builder.add_unsigned_field(name, indexed=True, fast=True)
-    for name in ("mandant_id", "level_rank", "person"):
+    for name in ("mandant_id", "level_rank", "person", "circle"):
         builder.add_unsigned_field(name, indexed=True)
-    for name in ("is_test", "restricted"):
+    for name in ("is_test", "restricted", "encircled"):
         builder.add_boolean_field(name, indexed=True)
     for name in ("visible_from", *IndexedAxis):
         builder.add_integer_field(str(name), indexed=True, fast=True)
@@ -68,7 +68,8 @@ def row_digest(row: WordRow) -> int:
     told = (
         row.chunk_id, row.document_id, row.mandant_id, row.entity, row.level_rank,
         row.source_type, row.project_code, row.is_test, microseconds(row.visible_from),
-        row.restricted, sorted(row.persons), sorted((d.axis, d.day.isoformat()) for d in row.dates),
+        row.restricted, sorted(row.persons), None if row.circle is None else sorted(row.circle),
+        sorted((d.axis, d.day.isoformat()) for d in row.dates),
         row.text,
     )  # fmt: skip
     encoded = json.dumps(told, ensure_ascii=True).encode()
@@ -85,7 +86,7 @@ def microseconds(moment: dt.datetime | None) -> int:
 
 def refusal(row: WordRow) -> str | None:
     """Why a chunk may not enter the index, None when it may."""
-    ids = (row.chunk_id, row.document_id, row.mandant_id, *row.persons)
+    ids = (row.chunk_id, row.document_id, row.mandant_id, *row.persons, *(row.circle or ()))
     if not all(0 <= number < 2**63 for number in ids):
         return "id out of range"
     for name, value in (("entity", row.entity), ("source_type", row.source_type)):
@@ -112,6 +113,8 @@ def document(row: WordRow) -> tantivy.Document:
         made.add_text("project_code", row.project_code)
     for person in row.persons:
         made.add_unsigned("person", person)
+    for person in row.circle or ():
+        made.add_unsigned("circle", person)
     made.add_unsigned("chunk_id", row.chunk_id)
     made.add_unsigned("document_id", row.document_id)
     made.add_unsigned("row_digest", row_digest(row))
@@ -119,6 +122,7 @@ def document(row: WordRow) -> tantivy.Document:
     made.add_unsigned("level_rank", row.level_rank)
     made.add_boolean("is_test", row.is_test)
     made.add_boolean("restricted", row.restricted)
+    made.add_boolean("encircled", row.circle is not None)
     made.add_integer("visible_from", microseconds(row.visible_from))
     for date in row.dates:
         made.add_integer(date.axis, date.day.toordinal())

@@ -62,6 +62,7 @@ def wall_terms(scope: Scope, now: dt.datetime) -> WallTerms:
         include_test=scope.include_test,
         now=now,
         is_super=scope.is_owner,
+        is_manager=scope.is_manager,
     )
 
 
@@ -75,7 +76,7 @@ def hit_filters(scope: Scope) -> HitFilters:
 _ROWS = """
     SELECT c.id, c.document_id, c.content, c.mandant_id, c.entity, c.level_rank, c.source_type,
         c.project_code, c.is_test, c.visible_from, c.persons,
-        (c.date_received AT TIME ZONE m.timezone)::date, c.invoice_date
+        (c.date_received AT TIME ZONE m.timezone)::date, c.invoice_date, c.circle
     FROM rag_chunks c JOIN documents d ON d.id = c.document_id
     JOIN mandanten m ON m.id = c.mandant_id
     WHERE c.active AND c.restricted_until IS NULL AND d.state = 'active'
@@ -96,6 +97,7 @@ def _word_row(row: Sequence) -> WordRow:
         is_test=row[8],
         visible_from=row[9],
         persons=tuple(row[10]),
+        circle=None if row[13] is None else tuple(row[13]),
         dates=tuple(AxisDate(axis, day) for axis, day in dates if day is not None),
     )
 

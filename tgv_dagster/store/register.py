@@ -47,6 +47,7 @@ def _tenant(
         restricted_until=None,
         is_test="is_test" if is_test else None,
         persons=None,
+        circle=None,
     )
     return predicate_sql(columns, min_role=min_role)
 
@@ -72,7 +73,7 @@ OPEN = "true"
 """Reference data without any tenant's facts."""
 
 OWNER_ONLY = predicate_sql(
-    WallColumns("NULL::integer", None, None, None, None, None, None, None),
+    WallColumns("NULL::integer", None, None, None, None, None, None, None, None),
     min_role=Role.SUPER_ADMIN,
 )
 """Infrastructure: the owner of the installation, and only in a session over all tenants."""
@@ -89,6 +90,7 @@ TABLES: tuple[Table, ...] = (
     Table("user_mandant_roles", PRIMARY, None),
     Table("api_tokens", PRIMARY, None),
     Table("web_sessions", PRIMARY, None),
+    Table("web_sign_ons", PRIMARY, None),
     Table("system_config", PRIMARY, None),
     Table("tuning_values", PRIMARY, OPEN),
     Table("compartments", PRIMARY, _tenant()),

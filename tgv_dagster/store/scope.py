@@ -76,6 +76,11 @@ class Scope:
         """Whether the principal is the owner of the installation."""
         return self.role is Role.SUPER_ADMIN
 
+    @property
+    def is_manager(self) -> bool:
+        """Whether the principal manages the tenant it acts in, or the installation."""
+        return self.role.at_least(Role.MANDANT_ADMIN)
+
     @classmethod
     def for_principal(
         cls,

@@ -46,6 +46,7 @@ class WallColumns:
     restricted_until: str | None = "restricted_until"
     is_test: str | None = "is_test"
     persons: str | None = "persons"
+    circle: str | None = "circle"
 
 
 DOCUMENT_WALL = WallColumns()
@@ -61,10 +62,12 @@ def predicate_sql(columns: WallColumns = DOCUMENT_WALL, *, min_role: Role | None
     """The read predicate as one SQL boolean over the wall columns of a table.
 
     A document whose named persons include the reader is visible to that reader above the ceiling
-    and before its release (UPL-17); the tenant wall holds for named persons too.
+    and before its release; one with a circle is visible to its circle only, above the ceiling, and
+    not before its release. Who manages the tenant waits for no release and stands in every circle
+    (UPL-17, CONF-22). The tenant wall holds for everybody.
     """
-    person = f"{setting('tgv.user_id')}::integer"
-    named = f"coalesce({columns.persons} @> ARRAY[{person}], false)" if columns.persons else "false"
+    named, inside = _holds_reader(columns.persons), _holds_reader(columns.circle)
+    manager = _role_of(Role.MANDANT_ADMIN)
     tenant = f"{setting('tgv.mandant_id')}::integer"
     terms = [
         f"(({setting('tgv.role')} = '{Role.SUPER_ADMIN}' AND {tenant} IS NULL)"
@@ -81,16 +84,28 @@ def predicate_sql(columns: WallColumns = DOCUMENT_WALL, *, min_role: Role | None
         terms.append(f"({project} IS NULL OR {columns.project_code} = {project})")
     if columns.level_rank:
         ceiling = f"coalesce({setting('tgv.ceiling')}, '-1')::smallint"
-        terms.append(f"({columns.level_rank} <= {ceiling} OR {named})")
+        terms.append(f"({columns.level_rank} <= {ceiling} OR {named} OR {inside})")
     if columns.visible_from:
         terms.append(
-            f"({columns.visible_from} IS NULL OR {columns.visible_from} <= now() OR {named})"
+            f"({columns.visible_from} IS NULL OR {columns.visible_from} <= now() OR {named}"
+            f" OR {manager})"
         )
+    if columns.circle:
+        terms.append(f"({columns.circle} IS NULL OR {inside} OR {manager})")
     if columns.restricted_until:
         terms.append(f"{columns.restricted_until} IS NULL")
     if columns.is_test:
         terms.append(f"(NOT {columns.is_test} OR {setting('tgv.include_test')} = 'on')")
     if min_role is not None:
-        allowed = ", ".join(f"'{role}'" for role in Role if role.at_least(min_role))
-        terms.append(f"{setting('tgv.role')} IN ({allowed})")
+        terms.append(_role_of(min_role))
     return "\n    AND ".join(terms)
+
+
+def _holds_reader(column: str | None) -> str:
+    person = f"{setting('tgv.user_id')}::integer"
+    return f"coalesce({column} @> ARRAY[{person}], false)" if column else "false"
+
+
+def _role_of(least: Role) -> str:
+    allowed = ", ".join(f"'{role}'" for role in Role if role.at_least(least))
+    return f"coalesce({setting('tgv.role')} IN ({allowed}), false)"

@@ -52,6 +52,10 @@ class Field(StrEnum):
     NOTICE_DEADLINE = "notice_deadline"
     NEXT_RENEWAL_DATE = "next_renewal_date"
     AUTO_RENEWAL = "auto_renewal"
+    RIGHTS_VERBATIM_OK = "rights_verbatim_ok"
+    RIGHTS_COPYRIGHT_HOLDER = "rights_copyright_holder"
+    RIGHTS_MODEL_RELEASE = "rights_model_release"
+    RIGHTS_POST_MORTEM = "rights_post_mortem"
 
 
 class Origin(StrEnum):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 
 from psycopg import sql
@@ -33,6 +33,10 @@ COLUMN_OF: dict[Field, str] = {
     Field.SERVICE_DATE: "service_date",
     Field.DUE_DATE: "due_date",
     Field.ACCOUNTING_PERIOD: "accounting_period",
+    Field.RIGHTS_VERBATIM_OK: "rights_verbatim_ok",
+    Field.RIGHTS_COPYRIGHT_HOLDER: "rights_copyright_holder",
+    Field.RIGHTS_MODEL_RELEASE: "rights_model_release",
+    Field.RIGHTS_POST_MORTEM: "rights_post_mortem",
 }
 """Fields that stand as columns of `documents` too."""
 
@@ -65,6 +69,15 @@ def as_text(value: object) -> str | None:
 
 _DATES = frozenset(f for f in Field if f.endswith("_date")) | {Field.NOTICE_DEADLINE}
 _AMOUNTS = frozenset(f for f in Field if f.startswith("amount_"))
+YES_OR_NO = frozenset(
+    {
+        Field.AUTO_RENEWAL,
+        Field.RIGHTS_VERBATIM_OK,
+        Field.RIGHTS_MODEL_RELEASE,
+        Field.RIGHTS_POST_MORTEM,
+    }
+)
+"""Fields whose values are `true` and `false`."""
 
 
 def from_text(field: Field, text: str | None) -> FindingValue | None:
@@ -80,7 +93,7 @@ def from_text(field: Field, text: str | None) -> FindingValue | None:
             raise ValueError(f"{text!r} is no amount") from error
     if field is Field.NOTICE_PERIOD_DAYS:
         return int(text)
-    if field is Field.AUTO_RENEWAL:
+    if field in YES_OR_NO:
         return text == "true"
     return text
 
@@ -142,9 +155,11 @@ def set_human_value(
     by: str,
     card_id: int | None = None,
     case_id: int | None = None,
+    at: datetime | None = None,
 ) -> None:
     """Record what a person decided; it replaces that person's or another's earlier decision.
 
+    `at` is the moment of the decision where it was made before it is recorded, None = now.
     `card_id` names the card that was executed, so that a withdrawal finds its own rows (CLAR-13).
     There is no way to decide a value that teaches nothing: every one is a learning event, a
     confirmation included, with scope and cues of its document (LEARN-01, FLOW-12).
@@ -157,9 +172,9 @@ def set_human_value(
     )
     connection.execute(
         "INSERT INTO document_values (document_id, field, value, checked_none, origin,"
-        " confidence, set_by, version, card_id)"
-        " VALUES (%s, %s, %s, %s, 'human', 1.0, %s, 'human', %s)",
-        (document_id, field, as_text(value), value is None, by, card_id),
+        " confidence, set_by, version, card_id, set_at)"
+        " VALUES (%s, %s, %s, %s, 'human', 1.0, %s, 'human', %s, coalesce(%s, now()))",
+        (document_id, field, as_text(value), value is None, by, card_id, at),
     )
     connection.execute(
         """

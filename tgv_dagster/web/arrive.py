@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import date, datetime, time
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
+from annotated_types import MaxLen
 from fastapi import APIRouter, Header, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from tgv_dagster.arrive import upload
+from tgv_dagster.arrive.rights import QUESTIONS, Right
 from tgv_dagster.arrive.upload import (
     MAX_FILES,
     ArrivalView,
@@ -22,6 +24,7 @@ from tgv_dagster.arrive.upload import (
     UploadStatus,
 )
 from tgv_dagster.store.levels import Level
+from tgv_dagster.store.persons import MOST_PERSONS
 from tgv_dagster.web.errors import InvalidForm, documented
 from tgv_dagster.web.principals import Editor, Service, Viewer
 from tgv_dagster.web.schemas import Number, ShortText, Slug, Text
@@ -31,7 +34,9 @@ router = APIRouter(tags=["arrive"])
 
 UPLOAD_PATH = "/api/upload"
 FILES = "files"
-_MAX_FIELDS = 20
+PERSONS = "persons"
+_MAX_FIELDS = 20 + MOST_PERSONS
+YesOrNo = Literal["true", "false"]
 _MAX_FIELD_BYTES = 64 * 1024
 
 
@@ -46,6 +51,16 @@ class UploadForm(BaseModel):
     gate: UploadGate = UploadGate.UPLOAD
     level: Level | None = None
     visible_from: date | None = None
+    persons: Annotated[list[ShortText], MaxLen(MOST_PERSONS)] = []
+    rights_verbatim_ok: YesOrNo | None = None
+    rights_copyright_holder: ShortText | None = None
+    rights_model_release: YesOrNo | None = None
+    rights_post_mortem: YesOrNo | None = None
+
+    def answers(self) -> dict[Right, str]:
+        """What was answered about rights."""
+        given = ((right, getattr(self, right)) for right in Right)
+        return {right: answer for right, answer in given if answer}
 
 
 class QueuedOut(BaseModel):
@@ -109,6 +124,8 @@ class ArrivalsOut(ArrivalOut):
     parts: list[ArrivalOut]
 
 
+_ASKED_OF = "What you know about rights; kept with files of these kinds: "
+
 _FORM_SCHEMA: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -145,7 +162,23 @@ _FORM_SCHEMA: dict[str, Any] = {
                         "visible_from": {
                             "type": "string",
                             "format": "date",
-                            "description": "Only you see it before this day.",
+                            "description": "Before this day only you and who manages the"
+                            " tenant see it.",
+                        },
+                        PERSONS: {
+                            "type": "array",
+                            "maxItems": MOST_PERSONS,
+                            "items": {"type": "string"},
+                            "description": "Logins of the only persons who see it, besides you"
+                            " and who manages the tenant; the level is then the strictest.",
+                        },
+                        **{
+                            str(question.right): {
+                                "type": "string",
+                                "description": _ASKED_OF + ", ".join(question.kinds),
+                                **({} if question.is_text else {"enum": ["true", "false"]}),
+                            }
+                            for question in QUESTIONS
                         },
                     },
                 }
@@ -193,6 +226,8 @@ async def hand_over(
             request_key=idempotency_key,
             level_floor=fields.level,
             visible_from=_start_of(fields.visible_from),
+            circle=tuple(fields.persons),
+            rights=fields.answers(),
         )
         queue = await run_in_threadpool(
             upload.take, service.database, service.blobs, scope, drop, files
@@ -207,7 +242,8 @@ def _start_of(day: date | None) -> datetime | None:
 def _parts(form: FormData) -> tuple[UploadForm, list[DroppedFile]]:
     """The fields and files of a form; raises InvalidForm and NothingToTake."""
     files: list[DroppedFile] = []
-    fields: dict[str, str] = {}
+    fields: dict[str, object] = {}
+    persons: list[str] = []
     for name, value in form.multi_items():
         if isinstance(value, UploadFile):
             if name != FILES:
@@ -215,12 +251,15 @@ def _parts(form: FormData) -> tuple[UploadForm, list[DroppedFile]]:
             files.append(DroppedFile(value.filename or "", value.file))
         elif name == FILES:
             raise NothingToTake("A file needs a file name in its part of the form.")
+        elif name == PERSONS:
+            persons.append(value)
         elif name in fields:
             raise NothingToTake("A field stands twice in the form.")
         elif value:
             fields[name] = value
     try:
-        return _FORM.validate_python(fields), files
+        named = [person for person in persons if person]
+        return _FORM.validate_python(fields | {PERSONS: named}), files
     except ValidationError as error:
         raise InvalidForm(error) from error
 

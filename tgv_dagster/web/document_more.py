@@ -47,10 +47,12 @@ class Happened:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """`seen_by`: the level that counts; `persons`: names of those who see it besides (UPL-17)."""
+    """`seen_by`: the level that counts; `persons`: names of those who see it in spite of level and
+    day; `circle`: names of the only ones who see it, None = no circle (UPL-17)."""
 
     seen_by: str
     persons: tuple[str, ...]
+    circle: tuple[str, ...] | None
     links: tuple[Related, ...]
     chunks: tuple[Passage, ...]
     history: tuple[Happened, ...]
@@ -60,7 +62,8 @@ def surroundings(database: Database, scope: Scope, document_id: int) -> Surround
     """Everything around a document that this reader sees; empty when there is none."""
     with database.reading(scope) as connection:
         facts = connection.execute(
-            "SELECT confidentiality_level, persons FROM documents WHERE id = %s", (document_id,)
+            "SELECT confidentiality_level, persons, circle FROM documents WHERE id = %s",
+            (document_id,),
         ).fetchone()
         links = connection.execute(_LINKS, {"id": document_id, "most": MOST_LINKS}).fetchall()
         chunks = connection.execute(
@@ -73,10 +76,11 @@ def surroundings(database: Database, scope: Scope, document_id: int) -> Surround
             " ORDER BY id DESC LIMIT %s",
             (f"document:{document_id}", MOST_EVENTS),
         ).fetchall()
-    level, persons = facts or (None, [])
+    level, persons, circle = facts or (None, [], None)
     return Surroundings(
         seen_by=str(level) if is_known(level) else str(Level.STRICT),
         persons=_names(database, persons),
+        circle=None if circle is None else _names(database, circle),
         links=tuple(Related(*row) for row in links),
         chunks=tuple(Passage(*row) for row in chunks),
         history=tuple(Happened(*row) for row in history),

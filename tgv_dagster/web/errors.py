@@ -25,7 +25,13 @@ from tgv_dagster.arrive.mail_drop import NotAMail
 from tgv_dagster.arrive.mailbox import BackfillRefused, PollerBusy, PollTooSoon
 from tgv_dagster.arrive.mark_seen import NothingNamed
 from tgv_dagster.arrive.raw import printable
-from tgv_dagster.arrive.upload import ArrivalNotFound, NotAssignable, NothingToTake
+from tgv_dagster.arrive.rights import UnusableAnswer
+from tgv_dagster.arrive.upload import (
+    ArrivalNotFound,
+    NotAssignable,
+    NothingToTake,
+    PersonsUnknown,
+)
 from tgv_dagster.clarify.cases import BeingRebuilt, CaseClosed, CaseNotFound, NotAnswerable
 from tgv_dagster.clarify.execution import (
     CardNotExecutable,
@@ -234,6 +240,8 @@ _TABLE: tuple[tuple[type[Exception], Answer], ...] = (
         NotAssignable,
         Answer(422, "not_assignable", None, "GET /api/organisation lists what you may assign."),
     ),
+    (PersonsUnknown, Answer(422, "persons_unknown", None, "The drop page lists who can be named.")),
+    (UnusableAnswer, Answer(422, "unusable_answer", None, "/openapi.json lists the questions.")),
     (NotAskable, Answer(422, "not_askable", None, "/openapi.json lists the parameters.")),
     (WordIndexError, _INDEX),
     (EmbeddingError, _INDEX),

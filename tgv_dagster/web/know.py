@@ -38,7 +38,7 @@ class CardOut(BaseModel):
     """One source. `geprueft`: it passed a measured floor; `weg`: the way that found it.
 
     `marks`: half-open spans of the snippet that are words of the question; `source`: how prose
-    names it.
+    names it; `verbatim_ok`: whether its words may be quoted outside, null = nobody said.
     """
 
     document_id: int
@@ -53,6 +53,7 @@ class CardOut(BaseModel):
     score: float
     source: str
     link: str
+    verbatim_ok: bool | None = None
 
 
 class FieldHitOut(BaseModel):
@@ -277,6 +278,7 @@ def _card(card: Card) -> CardOut:
         score=card.score,
         source=card.link,
         link=f"/d/{card.document_id}",
+        verbatim_ok=card.verbatim_ok,
     )
 
 

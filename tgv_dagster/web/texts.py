@@ -20,6 +20,8 @@ from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 from fastapi import Request
 
+from tgv_dagster.understand.values import YES_OR_NO
+
 LANGUAGES = ("de", "fr", "en")
 FALLBACK = "en"
 LANGUAGE_COOKIE = "tgv_language"
@@ -64,6 +66,10 @@ def _weight(parameter: str) -> float:
     return weight if 0 <= weight <= 1 else 0.0
 
 
+_GROUP_OF = {"confidentiality_level": "level", **dict.fromkeys(map(str, YES_OR_NO), "yes_or_no")}
+"""Fields whose words are labelled under another name than their own."""
+
+
 class Speaker:
     """Texts, labels, dates and numbers in one language, as the templates use them."""
 
@@ -98,7 +104,7 @@ class Speaker:
         """A stored value as people read it: days and words of closed sets; others as they are."""
         if value is None:
             return "–"
-        group = {"confidentiality_level": "level"}.get(field, field)
+        group = _GROUP_OF.get(field, field)
         if self.knows(f"{group}.{value}"):
             return self.label(group, value)
         try:

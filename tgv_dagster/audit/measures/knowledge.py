@@ -76,10 +76,10 @@ def vectors_equal_windows(installation: Installation) -> Verdict:
         LEFT JOIN (
             SELECT w.document_id, count(*) AS vectors, count(*) FILTER (WHERE
                 (w.mandant_id, w.entity, w.project_code, w.level_rank, w.visible_from,
-                 w.restricted_until, w.persons, w.is_test)
+                 w.restricted_until, w.persons, w.circle, w.is_test)
                 IS DISTINCT FROM
                 (k.mandant_id, k.entity, k.project_code, k.level_rank, k.visible_from,
-                 k.restricted_until, k.persons, k.is_test)) AS other_walls
+                 k.restricted_until, k.persons, k.circle, k.is_test)) AS other_walls
             FROM chunk_vectors w JOIN rag_chunks k ON k.id = w.chunk_id
             WHERE w.space_id = %(space)s AND w.active AND k.active
             GROUP BY w.document_id) v ON v.document_id = l.subject_id

@@ -80,9 +80,11 @@ def _put_canary(connection: Connection) -> None:
     connection.execute(
         "INSERT INTO rag_chunks (id, document_id, chunk_no, content, content_sha256, span_start,"
         " span_end, core_start, core_end, page_from, page_to, windows, mandant_id, entity,"
-        " confidentiality_level, persons, is_test, source_type, source_key, date_received)"
+        " confidentiality_level, persons, circle, is_test, source_type, source_key,"
+        " date_received)"
         " SELECT id, id, 0, 'canary', raw_sha256, 0, 6, 0, 6, 1, 1, '{\"[0,6)\"}', mandant_id,"
-        " entity, confidentiality_level, persons, is_test, 'document', 'canary', date_received"
+        " entity, confidentiality_level, persons, circle, is_test, 'document', 'canary',"
+        " date_received"
         " FROM documents WHERE id = %s",
         (CANARY,),
     )

@@ -6,9 +6,34 @@ const form = document.getElementById("drop");
 const chosen = document.getElementById("chosen");
 const zone = document.getElementById("zone");
 const waiting = new Map();
+const SILENCE = 60000; // milliseconds without a byte after which a connection counts as lost
 
 function key() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+}
+
+/* Files that say nothing of their kind are told apart by their name; everything else is paper. */
+const KINDS = [
+  ["picture", /^image\//, /\.(heic|heif|jpe?g|png|gif|webp|tiff?|bmp|avif|dng|raw)$/i],
+  ["video", /^video\//, /\.(mp4|m4v|mov|avi|mkv|webm|3gp)$/i],
+  ["audio", /^audio\//, /\.(mp3|m4a|wav|ogg|opus|flac|aac|amr|wma)$/i],
+];
+
+function kindOf(file) {
+  const byType = KINDS.find(([, type]) => type.test(file.type));
+  const byName = file.type ? undefined : KINDS.find(([, , name]) => name.test(file.name));
+  return (byType ?? byName ?? ["paper"])[0];
+}
+
+/* Questions about rights are asked of the kinds that wait, and of no others. */
+function ask() {
+  const kinds = new Set([...waiting.values()].map((item) => item.kind));
+  for (const group of form.querySelectorAll(".rights")) group.hidden = !kinds.has(group.dataset.kind);
+}
+
+function answers(item) {
+  const group = form.querySelector(`.rights[data-kind="${item.kind}"]`);
+  return [...(group?.querySelectorAll("[data-right]") ?? [])].map((e) => [e.dataset.right, e.value.trim()]);
 }
 
 function show(item, text) { item.state.textContent = text; }
@@ -25,31 +50,38 @@ function add(file, gate) {
   remove.type = "button";
   remove.textContent = form.dataset.remove;
   remove.setAttribute("aria-label", `${form.dataset.remove}: ${file.name}`);
-  const item = { file, gate, row, state, remove, key: key() };
-  remove.addEventListener("click", () => { waiting.delete(item.key); row.remove(); });
+  const item = { file, gate, kind: kindOf(file), row, state, remove, key: key() };
+  remove.addEventListener("click", () => { waiting.delete(item.key); row.remove(); ask(); });
   row.append(name, state, remove);
   chosen.append(row);
   waiting.set(item.key, item);
   show(item, form.dataset.ready);
+  ask();
 }
 
 function send(item) {
   return new Promise((done) => {
     const body = new FormData();
-    for (const name of ["intent", "entity", "project", "level", "visible_from"]) {
-      const value = form.elements[name].value.trim();
-      if (value) body.append(name, value);
-    }
+    const plain = ["intent", "entity", "project", "level", "visible_from"].map((n) => [n, form.elements[n].value.trim()]);
+    const named = [...form.querySelectorAll("input[name=persons]:checked")].map((e) => ["persons", e.value]);
+    for (const [name, value] of [...plain, ...named, ...answers(item)]) if (value) body.append(name, value);
     body.append("gate", item.gate);
     body.append("files", item.file, item.file.name);
     const request = new XMLHttpRequest();
     request.open("POST", "/api/upload");
     request.setRequestHeader("X-CSRF-Token", document.body.dataset.csrf);
     request.setRequestHeader("Idempotency-Key", item.key);
+    let silent;
+    const watch = () => { clearTimeout(silent); silent = setTimeout(() => request.abort(), SILENCE); };
+    watch();
+    request.upload.addEventListener("loadend", () => clearTimeout(silent));
     request.upload.addEventListener("progress", (event) => {
+      watch();
       if (event.lengthComputable) show(item, `${form.dataset.sending} ${Math.round((100 * event.loaded) / event.total)} %`);
     });
-    request.addEventListener("error", () => { show(item, form.dataset.again); tell(say("lost")); done(false); });
+    for (const end of ["error", "abort"]) {
+      request.addEventListener(end, () => { clearTimeout(silent); show(item, form.dataset.again); tell(say("lost")); done(false); });
+    }
     request.addEventListener("load", () => done(answered(item, request)));
     item.remove.disabled = true;
     request.send(body);
@@ -75,9 +107,16 @@ function answered(item, request) {
   }
   if (result.status === "refused") return false;
   item.row.querySelector("strong").textContent = result.name;
+  if (result.status === "already_here" && restricted()) item.state.append(` · ${form.dataset.rest}`);
   item.remove.remove();
   waiting.delete(item.key);
   return true;
+}
+
+/* Whether anything was said about who may see the files or about rights. */
+function restricted() {
+  const fields = [...form.querySelectorAll("[name=level], [name=visible_from], [data-right]")];
+  return fields.some((e) => e.value) || form.querySelector("input[name=persons]:checked") !== null;
 }
 
 form.addEventListener("submit", async (event) => {
@@ -94,7 +133,7 @@ form.addEventListener("submit", async (event) => {
     if (!sent) break;
   }
   button.disabled = false;
-  if (all) form.elements.intent.value = "";
+  if (all) { form.reset(); ask(); }
   htmx.ajax("GET", "/drop/queue", { target: "#queue", swap: "outerHTML" });
 });
 
