@@ -47,6 +47,7 @@ def test_what_the_stages_wrote_is_sound(knowledge: Knowledge) -> None:
         "visible_from = now()",
         "is_test = true",
         "persons = '{7}'",
+        "circle = '{7}'",
         "invoice_date = '2026-06-02'",
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -303,11 +303,12 @@ def access(
     document: int,
     login: str,
     *persons: str,
+    circle: Sequence[str] = (),
     visible_from: datetime | None = None,
 ) -> LifecycleOutcome:
     return set_access(
         knowledge.database, knowledge.words, person(knowledge, login), document,
-        persons=persons, visible_from=visible_from,
+        persons=persons, circle=circle, visible_from=visible_from,
     )  # fmt: skip
 
 
@@ -318,8 +319,22 @@ def test_named_persons_and_release_act_in_both_ways_at_once(
     act(knowledge, "strict", document, knowledge.scope())
     assert access(knowledge, document, "anna", "vera", visible_from=later).complete
     assert findable(knowledge, document, "vera")
-    assert not findable(knowledge, document, "anna")
+    assert findable(knowledge, document, "anna"), "who manages waits for no day"
     assert not findable(knowledge, document, "emil")
+
+
+def test_a_circle_closes_both_ways_at_once_and_only_the_manager_opens_it(
+    knowledge: Knowledge, document: int
+) -> None:
+    assert access(knowledge, document, "emil", circle=["emil"]).complete
+    assert findable(knowledge, document, "emil")
+    assert findable(knowledge, document, "anna")
+    assert not findable(knowledge, document, "vera")
+    for wider in ([], ["emil", "vera"]):
+        with pytest.raises(ScopeError):
+            access(knowledge, document, "emil", circle=wider)
+    assert access(knowledge, document, "anna", circle=["emil", "vera"]).complete
+    assert findable(knowledge, document, "vera")
 
 
 def test_opening_a_document_needs_the_manager_and_closing_it_does_not(

@@ -252,6 +252,7 @@ def test_an_embedder_of_another_space_is_a_failed_way_and_never_compared(
         "confidentiality_level = 'streng_vertraulich'",
         "entity = 'haus-sued'",
         "visible_from = now() + interval '1 day'",
+        "circle = '{7}'",
         "restricted_until = now() + interval '1 day'",
         "is_test = true",
         "state = 'trashed'",

@@ -519,7 +519,7 @@ def set_access(
         hold(connection, facts)
         before = _persons_of_tenant(connection, facts, persons)
         inside = _persons_of_tenant(connection, facts, circle)
-        if _opens(connection, facts, before, inside) or _opens_earlier(
+        if _opens(connection, facts, before, inside, scope.user_id) or _opens_earlier(
             facts.visible_from, visible_from
         ):
             scope.require(Role.MANDANT_ADMIN)
@@ -555,16 +555,16 @@ def _opens_earlier(before: datetime | None, after: datetime | None) -> bool:
 
 
 def _opens(
-    connection: Connection, facts: DocumentFacts, before: set[int], inside: set[int]
+    connection: Connection, facts: DocumentFacts, before: set[int], inside: set[int], by: int
 ) -> bool:
-    """Whether anybody would see more of the document than now, its release apart."""
+    """Whether anybody but `by`, who sees it, would see more than now; the release apart."""
     rows = connection.execute(
         "SELECT user_id, in_circle, before_release FROM document_access WHERE document_id = %s",
         (facts.document_id,),
     ).fetchall()
     falls = any(in_circle for _, in_circle, _ in rows) and not inside
     earlier = before - {user_id for user_id, _, before_release in rows if before_release}
-    return falls or bool(earlier or inside - {user_id for user_id, _, _ in rows})
+    return falls or bool(earlier or inside - {user_id for user_id, _, _ in rows} - {by})
 
 
 def _persons_of_tenant(
