@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 from table_flow import MORNING, NOON, execute, export, organised, scope_of, states, taken
 
+from tgv_dagster.intervals.odometers import Exchange
 from tgv_dagster.store.db import Database
 from tgv_dagster.tables.figures import (
     Trip,
@@ -17,6 +18,7 @@ from tgv_dagster.tables.figures import (
     logbook,
     rates,
 )
+from tgv_dagster.tables.refused_trips import exchange_odometer
 
 LOGBOOK = (
     "Datum;Kennzeichen;Km Start;Km Ende;Zweck;Projekt\n"
@@ -75,6 +77,28 @@ def test_a_period_row_that_spans_trips_is_not_counted_on_top(office: Database) -
 
     assert states(office, facts) == [(1, "imported", 0, 0, 1)]
     assert len(logbook(office, scope_of(office, "anna"))) == 2
+
+
+def test_trips_a_new_odometer_had_refused_come_in_once_a_person_says_so(office: Database) -> None:
+    lines = LOGBOOK.splitlines()
+    execute(
+        office, taken(office, "\n".join([*lines[:3], ""]).encode(), name="eins.csv"), "take_over"
+    )
+    after = f"{lines[0]}\n04.05.2026;HH-TG 1;1130;1150;Kunde;Umbau Kita\n"
+    again = after + "05.05.2026;HH-TG 1;1010;1050;Kunde;Umbau Kita\n"
+    facts = taken(office, again.encode(), name="zwei.csv")
+    assert states(office, facts) == [(1, "imported", 1, 0, 1)]
+    told = Exchange(
+        "nord-gmbh", "HH-TG 1", date(2026, 5, 5), Decimal(1150), Decimal(1000), "new odometer"
+    )
+
+    with office.worker() as connection:
+        _, due = exchange_odometer(connection, told, by="anna")
+
+    assert due == (facts.document_id,)
+    taken(office, again.encode(), facts)
+    assert states(office, facts) == [(1, "undone", 1, 0, 1), (2, "imported", 2, 0, 0)]
+    assert [str(t.km) for t in logbook(office, scope_of(office, "anna"))].count("40.0") == 1
 
 
 def test_a_commute_counts_once_a_day_in_whole_kilometres_by_the_rate_of_its_year() -> None:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 import typer
 from rich.markup import escape
 
-from tgv_dagster.console.common import AS_OPTION, MANDANT_OPTION, opened, out, table_of
+from tgv_dagster.console.common import (
+    AS_OPTION,
+    MANDANT_OPTION,
+    opened,
+    out,
+    person_scope,
+    table_of,
+)
+from tgv_dagster.intervals.odometers import Exchange, ExchangeRefused, withdraw_exchange
 from tgv_dagster.store.db import Database
-from tgv_dagster.store.scope import Scope
+from tgv_dagster.store.levels import Role
+from tgv_dagster.store.scope import Scope, ScopeError
 from tgv_dagster.tables import artefacts, figures, querying
 from tgv_dagster.tables.model import Question, TableUnreadable
 from tgv_dagster.tables.recognising import Recognised, recognise_file
+from tgv_dagster.tables.refused_trips import exchange_odometer
 from tgv_dagster.tables.rendering import Form, rendered, require_drawable
 from tgv_dagster.tables.targets import Target
 from tgv_dagster.tables.working import WorkingNotFound
@@ -91,6 +103,76 @@ def logbook(
                 f"business {flat.year} {escape(flat.vehicle)}: {flat.km} km, "
                 f"{flat.euro} EUR{reviewed}, {_documents(flat.documents)}"
             )
+
+
+@tables_app.command("exchange")
+def exchange(
+    vehicle: str = typer.Argument(help="The vehicle as its trips name it."),
+    entity: str = typer.Option(help="The entity that drives it."),
+    on: datetime = typer.Option(formats=["%Y-%m-%d"], help="The day of the exchange."),
+    last: str = typer.Option(help="Last reading of the old odometer, in km."),
+    first: str = typer.Option("0", help="First reading of the new one, in km."),
+    reason: str = typer.Option("odometer exchanged", help="Why, in a few words."),
+    as_login: str = AS_OPTION,
+    mandant: str | None = MANDANT_OPTION,
+) -> None:
+    """Record an exchanged, reset or rolled over odometer; trips it had refused come in again."""
+    try:
+        old, new = (Decimal(reading.replace(",", ".")) for reading in (last, first))
+    except InvalidOperation as error:
+        raise typer.BadParameter("A reading is a number of kilometres: 199812.5") from error
+    told = Exchange(entity, vehicle, on.date(), old, new, reason)
+    with opened() as installation:
+        scope = person_scope(installation.database, as_login, mandant)
+        scope.require(Role.MANDANT_ADMIN)
+        with installation.database.reading(scope) as connection:
+            seen = connection.execute(
+                "SELECT 1 FROM entities WHERE slug = %s", (entity,)
+            ).fetchone()
+        if seen is None:
+            raise ScopeError("This entity is not among those you may see.")
+        try:
+            with installation.database.worker() as connection:
+                number, due = exchange_odometer(connection, told, by=as_login)
+        except ExchangeRefused as refused:
+            raise typer.BadParameter(str(refused)) from refused
+    out.print(f"exchange {number}" + (f", due again: {_documents(due)}" if due else ""))
+
+
+@tables_app.command("exchanges")
+def exchanges(as_login: str = AS_OPTION, mandant: str | None = MANDANT_OPTION) -> None:
+    """Exchanges of odometers in force."""
+    with opened() as installation:
+        scope = _scope(installation.database, as_login, mandant)
+        with installation.database.reading(scope) as connection:
+            rows = connection.execute(
+                "SELECT id, entity, vehicle, exchanged_on, km_last, km_first, set_by, reason"
+                " FROM odometer_exchanges WHERE withdrawn_at IS NULL ORDER BY exchanged_on, id"
+            ).fetchall()
+    shown = table_of("exchange", "entity", "vehicle", "day", "last", "first", "by", "reason")
+    for row in rows:
+        shown.add_row(*(escape(str(cell)) for cell in row))
+    out.print(shown)
+
+
+@tables_app.command("withdraw-exchange")
+def withdraw(number: int, as_login: str = AS_OPTION, mandant: str | None = MANDANT_OPTION) -> None:
+    """Take an exchange back; refused while trips would share kilometres without it."""
+    with opened() as installation:
+        scope = person_scope(installation.database, as_login, mandant)
+        scope.require(Role.MANDANT_ADMIN)
+        with installation.database.reading(scope) as connection:
+            seen = connection.execute(
+                "SELECT 1 FROM odometer_exchanges WHERE id = %s", (number,)
+            ).fetchone()
+        try:
+            if seen is None:
+                raise ExchangeRefused(f"There is no exchange {number} in force.")
+            with installation.database.worker() as connection:
+                withdraw_exchange(connection, number, by=as_login)
+        except ExchangeRefused as refused:
+            raise typer.BadParameter(str(refused)) from refused
+    out.print(f"exchange {number} withdrawn")
 
 
 @tables_app.command("query")

@@ -15,15 +15,19 @@ _NOTHING = pl.lit(None, pl.String)
 
 
 def trips(rows: pl.DataFrame) -> pl.DataFrame:
-    """Trips by odometer: one key per entity and vehicle (INTV-07).
+    """Trips by odometer: one key per entity, vehicle and odometer of it (INTV-07).
 
-    Columns: `row`, `entity`, `vehicle`, `km_start`, `km_end`, `is_test`, `source`, and `batch`
-    where rows know their import.
+    Columns: `row`, `entity`, `vehicle`, `km_start`, `km_end`, `is_test`, `source`, `batch` where
+    rows know their import, and `segment` where a vehicle has had more than one odometer.
     """
     ticks = RULES[IntervalKind.TRIPS].ticks_per_unit
+    key = _key("entity", "vehicle", "is_test")
+    if "segment" in rows.columns:
+        later = pl.lit(KEY_SEPARATOR) + pl.col("segment").cast(pl.String)
+        key = key + pl.when(pl.col("segment") > 0).then(later).otherwise(pl.lit(""))
     return _frame(
         rows,
-        _key("entity", "vehicle", "is_test"),
+        key,
         _scaled("km_start", ticks),
         _scaled("km_end", ticks),
     )

@@ -116,6 +116,7 @@ _TRIP_COLUMNS = pl.Schema(
         "is_test": pl.Boolean,
         "source": pl.String,
         "batch": pl.String,
+        "segment": pl.Int64,
     }
 )
 _ENTRY_COLUMNS = pl.Schema(
@@ -134,7 +135,7 @@ _ENTRY_COLUMNS = pl.Schema(
 )
 _TRIPS_OF = """
     SELECT id::text, entity, vehicle, km_start, km_end, is_test, source,
-        provenance ->> 'import_id'
+        provenance ->> 'import_id', segment
     FROM fahrtenbuch WHERE NOT id = ANY (%(replaced)s)
       AND (%(keys)s::text[] IS NULL OR vehicle = ANY (%(keys)s))
 """
@@ -173,15 +174,47 @@ def _frame(table: IntervalTable, rows: pl.DataFrame) -> pl.DataFrame:
         )
     rows = rows.with_columns(
         pl.lit(None, columns[name]).alias(name)
-        for name in ("mandant_id", "endzeit", "is_test", "source")
+        for name in ("mandant_id", "endzeit", "is_test", "source", "segment")
         if name in columns and name not in rows.columns
     ).with_columns(pl.col("is_test").fill_null(False))
     return frames.trips(rows) if of_trips else frames.time_entries(rows)
 
 
 def _resolved(connection: Connection, table: IntervalTable, rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with the rest of their key, as the database sets it when it writes them."""
+    return (
+        _odometers(connection, rows) if table is IntervalTable.TRIPS else _tenants(connection, rows)
+    )
+
+
+def _odometers(connection: Connection, rows: pl.DataFrame) -> pl.DataFrame:
+    """Trips with the segment of their vehicle that they belong to."""
+    exchanged = connection.execute(
+        "SELECT DISTINCT entity, vehicle FROM odometer_exchanges WHERE withdrawn_at IS NULL"
+    ).fetchall()
+    known = pl.DataFrame(
+        exchanged, schema={"entity": pl.String, "vehicle": pl.String}, orient="row"
+    )
+    numbered = rows.with_row_index("_place")
+    asked = numbered.join(known, on=["entity", "vehicle"], how="semi")
+    if not asked.height:
+        return rows
+    told = asked.select(
+        "_place", "entity", "vehicle", pl.col("trip_date", "km_start", "km_end").cast(pl.String)
+    )
+    found = connection.execute(
+        "SELECT t.place, odometer_segment(t.entity, t.vehicle, t.day::date, t.first::numeric,"
+        " t.last::numeric) FROM unnest(%s::int[], %s::text[], %s::text[], %s::text[], %s::text[],"
+        " %s::text[]) AS t (place, entity, vehicle, day, first, last)",
+        [told.get_column(name).to_list() for name in told.columns],
+    ).fetchall()
+    segments = pl.DataFrame(found, schema={"_place": pl.UInt32, "segment": pl.Int64}, orient="row")
+    return numbered.join(segments, on="_place", how="left", maintain_order="left").drop("_place")
+
+
+def _tenants(connection: Connection, rows: pl.DataFrame) -> pl.DataFrame:
     """Time entries with the tenant of their entity, as the table's trigger sets it (MOVE-05)."""
-    if table is IntervalTable.TRIPS or "entity" not in rows.columns:
+    if "entity" not in rows.columns:
         return rows
     found = connection.execute("SELECT slug, mandant_id FROM entities").fetchall()
     tenants = pl.DataFrame(found, schema={"entity": pl.String, "_tenant": pl.Int64}, orient="row")

@@ -19,7 +19,12 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
 from tgv_dagster.store.db import Connection, connect
-from tgv_dagster.store.register import INTERVAL_TABLES, INTERVAL_WRITERS, TABLES
+from tgv_dagster.store.register import (
+    INTERVAL_FOLLOWERS,
+    INTERVAL_TABLES,
+    INTERVAL_WRITERS,
+    TABLES,
+)
 from tgv_dagster.store.walls import APP_ROLE, INTERVAL_ROLE, WORKER_ROLE
 
 MINIMUM_POSTGRES = 150000
@@ -151,6 +156,9 @@ def _interval_rights() -> list[str]:
             f"ALTER FUNCTION {function}(jsonb, bigint[]) OWNER TO {INTERVAL_ROLE}",
             f"GRANT EXECUTE ON FUNCTION {function}(jsonb, bigint[]) TO {WORKER_ROLE}",
         ]
+    statements += [
+        f"ALTER FUNCTION {function}() OWNER TO {INTERVAL_ROLE}" for function in INTERVAL_FOLLOWERS
+    ]
     return [*statements, f"REVOKE CREATE ON SCHEMA public FROM {INTERVAL_ROLE}"]
 
 

@@ -162,6 +162,12 @@ TABLES: tuple[Table, ...] = (
     ),
     Table("fahrtenbuch", PRIMARY, _tenant(project=True, is_test=True, min_role=Role.MANDANT_ADMIN)),
     Table(
+        "odometer_exchanges",
+        PRIMARY,
+        f"{_tenant(min_role=Role.MANDANT_ADMIN)}\n    AND "
+        f"{_via('entities', 'w.slug = odometer_exchanges.entity')}",
+    ),
+    Table(
         "txn_document_links",
         PRIMARY,
         f"{_via('txn_master', 'w.id = txn_document_links.txn_id')}\n    AND "
@@ -189,6 +195,8 @@ INTERVAL_TABLES: dict[str, str] = {
 interval or its key, which the worker may still update (INTV-08)."""
 
 INTERVAL_WRITERS = ("write_trips", "write_time_entries")
+INTERVAL_FOLLOWERS = ("odometer_exchange_acts",)
+"""Trigger functions that move rows of interval tables to where they belong, with the same check."""
 
 BOOKKEEPING = frozenset({"alembic_version"})
 """Tables of the migration tool itself."""
