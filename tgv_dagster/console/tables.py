@@ -306,6 +306,8 @@ def _show(recognised: Recognised) -> None:
     out.print(columns)
     for question in proposal.questions:
         out.print(_asked(question))
+    for remark in table.remarks:
+        out.print(f"Remark: {escape(remark)}")
     for row in table.aside[:10]:
         out.print(f"Set aside line {row.first_line}: {row.reason} {escape(row.detail)}")
     if len(table.aside) > 10:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -115,7 +115,8 @@ class TableArguments(Arguments):
 class ReadTableArguments(Arguments):
     """How a table of a document is written; None leaves a point as the reader finds it.
 
-    `header` is the line that carries the labels, 0 when there is none.
+    `header` is the line that carries the labels, 0 when there is none; `hidden` says which rows of
+    a sheet count.
     """
 
     document_id: int = Field(ge=1)
@@ -125,6 +126,7 @@ class ReadTableArguments(Arguments):
     escape: str = Field(default="", max_length=1)
     encoding: str | None = Field(default=None, max_length=40)
     header: int | None = Field(default=None, ge=0)
+    hidden: Literal["all", "visible"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,9 @@ from tgv_dagster.tables.targets import Target
 
 AUTHOR = "tables"
 _MOST_CHOICES = 8
-_OF_FILE = frozenset((QuestionKind.DIALECT, QuestionKind.ENCODING, QuestionKind.HEADER))
+_OF_FILE = frozenset(
+    (QuestionKind.DIALECT, QuestionKind.ENCODING, QuestionKind.HEADER, QuestionKind.HIDDEN_ROWS)
+)
 
 
 def cards_of(
@@ -53,6 +55,7 @@ def evidence_of(found: Recognised, assigned: Sequence[Assigned]) -> dict[str, An
         "fields": dict(mapping.fields),
         "rows": found.table.height,
         "set_aside": len(found.table.aside),
+        "remarks": list(found.table.remarks),
         "probe": list(found.probe()) if mapping.fields else _first_rows(found),
         "questions": [_told(question) for question in found.questions],
         "projects": [
@@ -155,6 +158,8 @@ def _settles(question: Question, key: str) -> dict[str, Any]:
             return {"encoding": key}
         case QuestionKind.HEADER:
             return {"header": int(key)}
+        case QuestionKind.HIDDEN_ROWS:
+            return {"hidden": key}
         case _:
             dialect = Dialect.of_key(key)
             return {

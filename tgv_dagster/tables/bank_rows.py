@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 
 from tgv_dagster.bank.frame import BankFile
 from tgv_dagster.bank.tabular import TableRow, account_named, table_file
 from tgv_dagster.tables.bank_columns import State, state_of, unused
+from tgv_dagster.tables.lexicon import says_no_day
 from tgv_dagster.tables.mapping import TableMapping
 from tgv_dagster.tables.model import RawTable, SetAside
 from tgv_dagster.tables.reading.columns import typed
@@ -25,6 +27,7 @@ _SIGNS = {"€": "EUR", "$": "USD", "£": "GBP", "Euro": "EUR", "Fr.": "CHF"}
 _TEXTS = ("counterparty_iban", "account", "bank_reference", "currency", "sign")
 _AMOUNTS = ("amount", "inflow", "outflow", "debit", "credit", "balance", "fee")
 _WITHOUT_SIGN_ROWS = 3
+_NO_BOOKINGS = (SetAside.FOOTER, SetAside.SUM, SetAside.HIDDEN)
 _DAYS = ("booking_date", "value_date")
 
 
@@ -53,11 +56,12 @@ def bank_file(
         )
         for number in range(table.height)
     ]
+    rows = _with_days_for_pending(rows)
     stated = _currency(table, mapping)
     rows += [
         TableRow(aside.first_line, aside.last_line, aside.raw, None)
         for aside in table.aside
-        if aside.reason is not SetAside.FOOTER
+        if aside.reason not in _NO_BOOKINGS
     ]
     return table_file(
         rows,
@@ -67,6 +71,19 @@ def bank_file(
         stated_currency=stated,
         fault=unused(table, mapping.fields) or _signless(rows, mapping),
     )
+
+
+def _with_days_for_pending(rows: list[TableRow]) -> list[TableRow]:
+    """What is not booked has no day yet: the last day of the file stands for it."""
+    known = [day for row in rows if (day := row.booking_date or row.value_date)]
+    if not known:
+        return rows
+    return [
+        replace(row, booking_date=max(known))
+        if row.status and not (row.booking_date or row.value_date)
+        else row
+        for row in rows
+    ]
 
 
 def _signless(rows: list[TableRow], mapping: TableMapping) -> str | None:
@@ -87,7 +104,11 @@ def _row(
 ) -> TableRow:
     days = {field: _day(values.get(field)) for field in _DAYS}
     amounts = {field: _amount(values.get(field)) for field in _AMOUNTS}
-    if any(cells.get(f) and found is None for f, found in (days | amounts).items()):
+    no_day = {field: says_no_day(cells.get(field, "")) for field in _DAYS}
+    if any(
+        cells.get(f) and found is None and not no_day.get(f)
+        for f, found in (days | amounts).items()
+    ):
         # A filled cell that does not fit its reading: without a day the bank room refuses the row.
         days = dict.fromkeys(_DAYS)
     if amounts["amount"] is None:
@@ -96,6 +117,12 @@ def _row(
         amounts["amount"] = amounts["inflow"] if out is None else -out
     texts = {field: cells.get(field) or None for field in _TEXTS}
     state = state_of(cells.get("status", ""))
+    if (
+        state is State.BOOKED
+        and no_day["booking_date"]
+        and cells.get("booking_date", "").strip("-–— ")
+    ):
+        state = State.PENDING
     return TableRow(
         first_line=int(table.first_lines[number]),
         last_line=int(table.last_lines[number]),

@@ -89,7 +89,7 @@ def take_tables(
 def take(connection: Connection, facts: Facts, content: bytes) -> str:
     """Recognise one file in the caller's transaction; returns the outcome of its tables."""
     schemas = memory.schemas_of(connection, facts.mandant_id)
-    settled, headers = _settled(connection, facts.document_id)
+    settled, headers, hidden = _settled(connection, facts.document_id)
     try:
         found, tables = recognise_file(
             content,
@@ -97,6 +97,7 @@ def take(connection: Connection, facts: Facts, content: bytes) -> str:
             hint=f"{facts.file_name} {facts.intent}",
             settled=settled,
             headers=headers,
+            hidden=hidden,
         )
     except TableUnreadable as error:
         _record_unreadable(connection, facts, str(error))
@@ -306,7 +307,7 @@ def _record_unreadable(
 
 def _settled(
     connection: Connection, document_id: int
-) -> tuple[Settled | None, dict[str, int] | None]:
+) -> tuple[Settled | None, dict[str, int] | None, dict[str, str] | None]:
     """What people said about how this file is written."""
     rows = connection.execute(
         "SELECT sheet, settled FROM table_imports WHERE document_id = %s AND state = 'asked'"
@@ -314,9 +315,10 @@ def _settled(
         (document_id,),
     ).fetchall()
     if not rows:
-        return None, None
+        return None, None, None
     headers = {sheet: told["header"] for sheet, told in rows if told["header"] is not None}
-    return _how_written(rows[0][1]), headers
+    hidden = {sheet: told["hidden"] for sheet, told in rows if told.get("hidden")}
+    return _how_written(rows[0][1]), headers, hidden
 
 
 def _how_written(told: dict[str, Any]) -> Settled:

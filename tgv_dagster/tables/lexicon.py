@@ -110,6 +110,12 @@ def holds_days(label: str) -> bool:
     return normal_label(label) in words or bare_label(label) in words
 
 
+def says_no_day(cell: str) -> bool:
+    """Whether a cell of a column of days says that there is none yet: a word for what is pending,
+    or a dash."""
+    return normal_label(cell) in lexicon().pending or not cell.strip(" -–—")
+
+
 def begins_total(cell: str) -> bool:
     """Whether a cell begins a line of sums or balances."""
     text = normal_label(cell)

@@ -24,6 +24,7 @@ class QuestionKind(StrEnum):
     DIALECT = "dialect"
     ENCODING = "encoding"
     HEADER = "header"
+    HIDDEN_ROWS = "hidden_rows"
     NUMBER_FORMAT = "number_format"
     DATE_FORMAT = "date_format"
     TWO_DIGIT_YEAR = "two_digit_year"
@@ -38,6 +39,8 @@ class SetAside(StrEnum):
     BROKEN_RECORD = "broken_record"
     UNSOLVED_FORMULA = "unsolved_formula"
     FOOTER = "footer"
+    SUM = "sum"
+    HIDDEN = "hidden"
     UNFIT_VALUE = "unfit_value"
     NO_PROJECT = "no_project"
     INTERVAL = "interval"
@@ -115,7 +118,8 @@ class RawTable:
     `cells`: one text column per label, in file order, named `c0`, `c1`, …; "" is an empty cell.
     `first_lines`, `last_lines`: 1-based lines of the file (rows of the sheet) of each row.
     `natives`: for columns that know more than text, the kind per row as text of `Native`.
-    `preamble` holds the lines above the header, `sheet` the name of the sheet, element or list.
+    `preamble` holds the lines above the header, `sheet` the name of the sheet, element or list,
+    `remarks` what a person should know about the rows before taking them over.
     """
 
     sheet: str
@@ -130,6 +134,7 @@ class RawTable:
     questions: tuple[Question, ...] = ()
     dialect: Dialect | None = None
     encoding: str = ""
+    remarks: tuple[str, ...] = ()
 
     @property
     def height(self) -> int:

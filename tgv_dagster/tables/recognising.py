@@ -78,13 +78,15 @@ def recognise_file(
     hint: str = "",
     settled: Settled | None = None,
     headers: dict[str, int] | None = None,
+    hidden: dict[str, str] | None = None,
 ) -> tuple[tuple[Recognised, ...], FileTables]:
     """Every table of a file. Raises TableUnreadable with the reason.
 
-    `settled` and `headers` (line of the labels per sheet) are what a person said about this file.
-    A schema that settles how the file is read is tried when the file itself leaves that open.
+    `settled`, `headers` (line of the labels per sheet) and `hidden` (which rows count, per sheet)
+    are what a person said about this file. A schema that settles how the file is read is tried when
+    the file itself leaves that open.
     """
-    tables = read_tables(data, settled, headers)
+    tables = read_tables(data, settled, headers, hidden)
     if tables.reader in STANDARD:
         return tuple(_by_standard(table, tables.reader) for table in tables.tables), tables
     found = [recognise(table, schemas, hint=hint) for table in tables.tables]

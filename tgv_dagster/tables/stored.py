@@ -40,6 +40,7 @@ def shape_of(table: RawTable) -> dict[str, Any]:
         "header_line": table.header_line,
         "preamble": list(table.preamble),
         "encoding": table.encoding,
+        "remarks": list(table.remarks),
         "dialect": None
         if table.dialect is None
         else [table.dialect.delimiter, table.dialect.quote, table.dialect.escape],
@@ -74,6 +75,7 @@ def unpack(cells: bytes, shape: dict[str, Any]) -> RawTable:
         ),
         dialect=Dialect(*dialect) if dialect else None,
         encoding=shape["encoding"],
+        remarks=tuple(shape.get("remarks", ())),
     )
 
 

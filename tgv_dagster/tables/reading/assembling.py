@@ -27,6 +27,7 @@ from tgv_dagster.tables.model import (
 )
 from tgv_dagster.tables.reading.dialect import looks_typed
 from tgv_dagster.tables.reading.header import clean_labels, find_header, usual_width
+from tgv_dagster.tables.reading.sums import without_sums
 from tgv_dagster.tables.reading.tidying import tidy
 
 MOST_ROWS = 1_048_576
@@ -75,12 +76,14 @@ def from_grid(sheet: str, rows: Sequence[Row], *, header: int | None = None) -> 
     width = max([_used(tuple(labels)), *(_used(tuple(c.text for c in r.cells)) for r in body)])
     labels = [*labels, *[""] * (width - len(labels))][:width]
     question = () if certain else (_header_question(full, texts, index),)
-    return tidy(
-        replace(
-            _table(sheet, clean_labels(labels), body),
-            header_line=0 if index is None else full[index].line,
-            preamble=tuple(" ".join(t for t in text if t) for text in texts[: index or 0]),
-            questions=question,
+    return without_sums(
+        tidy(
+            replace(
+                _table(sheet, clean_labels(labels), body),
+                header_line=0 if index is None else full[index].line,
+                preamble=tuple(" ".join(t for t in text if t) for text in texts[: index or 0]),
+                questions=question,
+            )
         )
     )
 
@@ -132,7 +135,7 @@ def from_records(
 ) -> RawTable:
     """A table out of records whose labels are certain, as lists of objects have them."""
     made = _table(sheet, clean_labels(labels), rows)
-    return tidy(replace(made, header_line=1, aside=(*made.aside, *aside)))
+    return without_sums(tidy(replace(made, header_line=1, aside=(*made.aside, *aside))))
 
 
 def _without_left_margin(rows: list[Row]) -> list[Row]:

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from tgv_dagster.tables.lexicon import holds_days, holds_text
+from tgv_dagster.tables.lexicon import holds_days, holds_text, says_no_day
 from tgv_dagster.tables.model import Choice, Native, Question, QuestionKind, RawTable
 from tgv_dagster.tables.reading import dates, numbers
 
@@ -23,6 +23,7 @@ MOST_TYPED_COLUMNS = 2000
 _CURRENCIES = frozenset({"€", "EUR", "Euro", "$", "USD", "£", "GBP", "CHF", "Fr."})
 _SAMPLES = 2
 _MANY_ROWS = 50_000
+_MOST_WORDS = 8
 _A = TypeVar("_A")
 _B = TypeVar("_B")
 
@@ -97,6 +98,8 @@ def examine_column(table: RawTable, label: str) -> Column:
 def by_text(label: str, cells: pl.Series) -> Column:
     """A column of text cells."""
     full = cells.filter(cells.str.strip_chars() != "")
+    if holds_days(label):
+        full = _without_waiting(full)
     if not len(full):
         return Column(label, ColumnKind.EMPTY)
     if not _shows_digits(full):
@@ -131,6 +134,13 @@ def each_column(act: Callable[[_A], _B], of: Sequence[_A], rows: int) -> list[_B
         return [act(one) for one in of]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return list(threads.map(act, of))
+
+
+def _without_waiting(full: pl.Series) -> pl.Series:
+    """The cells of a column of days without those that say that there is none yet."""
+    bare = full.filter(~full.str.contains("[0-9]")).unique()
+    waiting = [cell for cell in bare if says_no_day(cell)] if len(bare) <= _MOST_WORDS else []
+    return full.filter(~full.is_in(waiting)) if waiting else full
 
 
 def _shows_digits(full: pl.Series) -> bool:

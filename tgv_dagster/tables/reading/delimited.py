@@ -41,6 +41,7 @@ from tgv_dagster.tables.reading.header import (
     usual_width,
 )
 from tgv_dagster.tables.reading.structure import Structure, structure_of
+from tgv_dagster.tables.reading.sums import without_sums
 from tgv_dagster.tables.reading.tidying import tidy
 
 MOST_COLUMNS = 16_384
@@ -95,7 +96,7 @@ def read_delimited(data: bytes, settled: Settled | None = None) -> FileTables:
         body, data if plain and not _is_changed(data) else None, found.dialect, settled
     ) or _carefully(body, found.dialect, settled)
     whole = _located(table, offset, tuple(questions), found.dialect, encoding)
-    return FileTables((tidy(whole),), reader="delimited")
+    return FileTables((without_sums(tidy(whole)),), reader="delimited")
 
 
 def _head(data: bytes) -> str:

@@ -39,13 +39,19 @@ _MARKUP = re.compile(r"\s*<(\?xml|!doctype(?: html)?|html|table|\w[\w:.-]*)[\s>/
 
 
 def read_tables(
-    data: bytes, settled: Settled | None = None, headers: dict[str, int] | None = None
+    data: bytes,
+    settled: Settled | None = None,
+    headers: dict[str, int] | None = None,
+    hidden: dict[str, str] | None = None,
 ) -> FileTables:
-    """Read every table of a file. Raises TableUnreadable with the reason."""
+    """Read every table of a file. Raises TableUnreadable with the reason.
+
+    `headers` and `hidden` are answers per sheet: the line of the labels, and which rows count.
+    """
     if not data or data.isspace():
         raise TableUnreadable("the file is empty")
     if is_workbook(data):
-        return read_workbook(data, headers)
+        return read_workbook(data, headers, hidden)
     head = decode(data[:_HEAD], partial=True).text.lstrip("\ufeff \t\r\n")
     if not looks_like_text(data[:_HEAD]):
         raise TableUnreadable("no reader for this binary format")

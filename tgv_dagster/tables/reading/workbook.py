@@ -18,6 +18,7 @@ from typing import Any
 from tgv_dagster.tables.model import FileTables, Native, RawTable, TableUnreadable
 from tgv_dagster.tables.reading import workbook_cells
 from tgv_dagster.tables.reading.assembling import EMPTY, Cell, Row, from_grid, parts_of
+from tgv_dagster.tables.reading.hiding import Hiding, remarked
 
 _MEMORY_BYTES = 2 * 2**30
 _SECONDS = 120
@@ -32,8 +33,15 @@ def is_workbook(data: bytes) -> bool:
     return data.startswith((_PACKED, _OLE))
 
 
-def read_workbook(data: bytes, headers: dict[str, int] | None = None) -> FileTables:
-    """Read all sheets; `headers` gives the row of the labels per sheet where it is settled.
+def read_workbook(
+    data: bytes,
+    headers: dict[str, int] | None = None,
+    hidden: dict[str, str] | None = None,
+) -> FileTables:
+    """Read all sheets.
+
+    `headers` gives the row of the labels per sheet where it is settled, `hidden` which rows of it
+    count (`hiding`).
 
     Raises TableUnreadable: damaged, encrypted, too large, or no sheet holds a table.
     """
@@ -45,10 +53,13 @@ def read_workbook(data: bytes, headers: dict[str, int] | None = None) -> FileTab
     tables: list[RawTable] = []
     skipped: list[tuple[str, str]] = []
     for sheet in told["sheets"]:
+        hides = sheet["hidden"]
+        hiding = Hiding(hides["sheet"], tuple(hides["rows"]), tuple(hides["columns"]))
         for number, rows in enumerate(parts_of(_rows(sheet)), start=1):
             name = str(sheet["name"]) + (f" ({number})" if number > 1 else "")
             try:
-                tables.append(from_grid(name, rows, header=(headers or {}).get(name)))
+                table = from_grid(name, rows, header=(headers or {}).get(name))
+                tables.append(remarked(table, hiding, (hidden or {}).get(name)))
             except TableUnreadable as error:
                 skipped.append((name, str(error)))
     if not tables:

@@ -17,6 +17,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from tgv_dagster.tables.reading import workbook_hidden
+
 MOST_CELLS = 6_000_000
 _MOST_COLUMNS = 2000
 _MERGE_BYTES = 4 * 2**20
@@ -34,17 +36,31 @@ def tell(source: Path, *, packed: bool) -> dict[str, Any]:
     """The sheets of a workbook. Raises whatever the libraries raise; the process is the limit."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if packed and _is_xlsx(source):
-            try:
-                sheets = _xlsx(source)
-                if any(sheet["rows"] or sheet["unsolved"] for sheet in sheets):
-                    return {"sheets": sheets}
-            except (TooLarge, MemoryError):
+        sheets = _sheets(source, packed=packed)
+    stated = _hidden(source) if packed else {}
+    for sheet in sheets:
+        known = stated.get(sheet["name"], workbook_hidden.nothing())
+        sheet["hidden"] = known | {"sheet": known["sheet"] or sheet.get("closed", False)}
+    return {"sheets": sheets}
+
+
+def _sheets(source: Path, *, packed: bool) -> list[dict[str, Any]]:
+    if packed and _is_xlsx(source):
+        try:
+            sheets = _xlsx(source)
+            if any(sheet["rows"] or sheet["unsolved"] for sheet in sheets):
+                return sheets
+        except (TooLarge, MemoryError):
+            raise
+        except Exception:
+            if _has_formulas(source):
                 raise
-            except Exception:
-                if _has_formulas(source):
-                    raise
-        return {"sheets": _calamine(source)}
+    return _calamine(source)
+
+
+def _hidden(source: Path) -> dict[str, workbook_hidden.Hidden]:
+    with zipfile.ZipFile(source) as archive:
+        return workbook_hidden.hidden_parts(archive)
 
 
 def _is_xlsx(source: Path) -> bool:
@@ -192,6 +208,7 @@ def _calamine(source: Path) -> list[dict[str, Any]]:
             {
                 "name": meta.name,
                 "rows": rows,
+                "closed": meta.visible is not python_calamine.SheetVisibleEnum.Visible,
                 "unsolved": [],
                 "merged": [
                     (a[0] + 1, a[1] + 1 - margin, b[0] + 1, b[1] + 1 - margin) for a, b in ranges
