@@ -7,6 +7,7 @@ or from a file that only its owner can read; they never appear in `repr`, logs o
 
 from __future__ import annotations
 
+import stat
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -124,6 +125,20 @@ class Settings(BaseSettings):
         default=None,
         description="Address at which people reach the pages, e.g. 'https://tgv.example.org'.",
     )
+    oidc_issuer: str | None = Field(
+        default=None,
+        description="Issuer of an OpenID Connect provider people sign in through; none: none.",
+    )
+    oidc_client_id: str = Field(default="", description="Name of this service there.")
+    oidc_client_secret: SecretStr | None = Field(
+        default=None, description="Secret of this service there; a public client has none."
+    )
+    oidc_client_secret_file: Path | None = Field(
+        default=None, description="File with that secret, mode 0600."
+    )
+    oidc_name: str = Field(
+        default="", description="What people call the provider; default: its host."
+    )
     max_upload_mb: int = Field(
         default=2048, ge=1, description="Largest upload in one request, MiB."
     )
@@ -200,6 +215,13 @@ class Settings(BaseSettings):
     def blob_target(self) -> str:
         """URL or path of the blob store."""
         return self.blob_url or str(self.home / "blobs")
+
+
+def read_secret(path: Path, variable: str) -> str:
+    """The secret in a file that only its owner can read; raises SettingsError and OSError."""
+    if stat.S_IMODE(path.stat().st_mode) & 0o077:
+        raise SettingsError(f"The file of {variable} can be read by others; set its mode to 0600.")
+    return path.read_text(encoding="utf-8").strip("\r\n")
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,6 @@ configuration holds one.
 from __future__ import annotations
 
 import shlex
-import stat
 import subprocess
 import unicodedata
 from ipaddress import ip_address
@@ -22,7 +21,7 @@ from tgv_dagster.arrive.imap_connection import (
     TlsMode,
     folder_spellings,
 )
-from tgv_dagster.settings import LEAST_POLL_SECONDS, Settings, SettingsError
+from tgv_dagster.settings import LEAST_POLL_SECONDS, Settings, SettingsError, read_secret
 from tgv_dagster.store import switches
 from tgv_dagster.store.db import Connection
 from tgv_dagster.store.events import Event, record
@@ -156,12 +155,7 @@ def _token(settings: Settings) -> str | None:
 
 def _secret_of(path: Path, variable: str) -> str:
     try:
-        mode = path.stat().st_mode
-        if stat.S_IMODE(mode) & 0o077:
-            raise SettingsError(
-                f"The file of {variable} can be read by others; set its mode to 0600."
-            )
-        return path.read_text(encoding="utf-8").strip("\r\n")
+        return read_secret(path, variable)
     except OSError as error:
         raise NoCredentials(f"The file of {variable} cannot be read ({error.strerror}).") from error
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import NoReturn
 
 import typer
 from rich.markup import escape
 
 from tgv_dagster.audit.ledger import GateClosed
 from tgv_dagster.console.common import AS_OPTION, err, opened, out, table_of
-from tgv_dagster.web import passwords
+from tgv_dagster.web import passwords, sign_on
 from tgv_dagster.web.passwords import PasswordError
 
 user_app = typer.Typer(help="People who sign in at the pages.", no_args_is_help=True)
@@ -38,13 +39,48 @@ def add(
         except PasswordError as error:
             raise typer.BadParameter(str(error)) from error
         except GateClosed as error:
-            err.print(
-                f"A second person may not sign in yet: {error}. `tgv run` measures the checkpoint.",
-                style="red",
-                markup=False,
-            )
-            raise typer.Exit(1) from error
+            _say_closed(error)
     out.print(f"{login} may sign in.")
+
+
+@user_app.command("sign-on")
+def sign_on_command(
+    login: str = typer.Argument(help="Login of a person of the organisation (`tgv org show`)."),
+    subject: str | None = typer.Option(
+        None, help="Number of the person at the provider; default: by the verified address."
+    ),
+    off: bool = typer.Option(False, "--off", help="No more; open sessions of the person end."),
+    by: str = AS_OPTION,
+) -> None:
+    """Let a person come in through the OpenID Connect provider, or no more.
+
+    A second person only while the checkpoint `walls` is green: `tgv run` measures it.
+    """
+    with opened() as installation:
+        try:
+            if off:
+                sign_on.forbid(installation.database, login, by=by)
+            else:
+                provider = sign_on.provider_of(installation.settings)
+                if provider is None:
+                    raise typer.BadParameter("TGV_OIDC_ISSUER names no provider.")
+                sign_on.allow(
+                    installation.database, login, subject=subject, issuer=provider.issuer, by=by
+                )
+        except PasswordError as error:
+            raise typer.BadParameter(str(error)) from error
+        except GateClosed as error:
+            _say_closed(error)
+    out.print(f"{login} {'comes in no more' if off else 'may come in'} through the provider.")
+
+
+def _say_closed(error: GateClosed) -> NoReturn:
+    err.print(
+        f"A second person may not sign in yet: {error}. `tgv run` measures the checkpoint.",
+        style="red",
+        markup=False,
+    )
+    raise typer.Exit(1) from error
 
 
 @user_app.command("list")

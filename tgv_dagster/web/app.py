@@ -47,6 +47,7 @@ from tgv_dagster.web import (
 )
 from tgv_dagster.web.health import Probes
 from tgv_dagster.web.limits import BodyLimit, SafetyHeaders
+from tgv_dagster.web.sign_on import provider_of
 from tgv_dagster.web.throttle import Throttle
 
 MEBIBYTE = 1 << 20
@@ -117,6 +118,7 @@ def create_app(installation: Installation) -> FastAPI:
     app.state.installation = installation
     app.state.vector_sizes = VectorSizes(installation.database)
     app.state.throttle = Throttle()
+    app.state.provider = provider_of(installation.settings)
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=pages.STATIC), name="static")

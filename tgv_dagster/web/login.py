@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.scope import ScopeError, memberships_of
-from tgv_dagster.web import forms, pages, passwords, sessions
+from tgv_dagster.web import forms, pages, passwords, sessions, sign_on
+from tgv_dagster.web.errors import NotFound
 from tgv_dagster.web.principals import ANONYMOUS, Service, Viewer, record_denial, route_of, scope_of
 from tgv_dagster.web.sessions import LONGEST, SessionHolder
+from tgv_dagster.web.sign_on import Provider
 from tgv_dagster.web.texts import LANGUAGE_COOKIE, LANGUAGES
 from tgv_dagster.web.throttle import Throttle
 
 router = APIRouter(include_in_schema=False)
 
+SIGN_ON_COOKIE = "tgv_sign_on"
 _YEAR = 365 * 24 * 3600
 Line = Annotated[str, Form(max_length=300)]
 Path = Annotated[str, Form(alias="next", max_length=2000)]
@@ -73,6 +76,55 @@ def _sign_in(
     if found is None:
         return _refused(request, service, login, next_page, "no current membership", "wrong")
     return _begun(request, service, user_id, found, forms.local_path(next_page))
+
+
+@router.get("/login/provider")
+def leave_for_provider(request: Request, service: Service, next: str = "/") -> Response:
+    """Send the browser to the provider, with a secret that proves it when it is back."""
+    provider = _provider(request)
+    next_page = forms.local_path(next)
+    try:
+        away = sign_on.depart(service.database, provider, next_page)
+    except sign_on.Refused as refused:
+        return _refused(request, service, "", next_page, str(refused), "provider")
+    answer = RedirectResponse(away.url, status_code=303)
+    seconds = int(sign_on.PATIENCE.total_seconds())
+    forms.set_cookie(request, answer, SIGN_ON_COOKIE, away.browser_secret, max_age=seconds)
+    return answer
+
+
+@router.get(sign_on.BACK_PATH)
+def back_from_provider(
+    request: Request,
+    service: Service,
+    state: Annotated[str, Query(max_length=300)] = "",
+    code: Annotated[str, Query(max_length=4000)] = "",
+) -> Response:
+    """Begin the session of whom the provider proved; everybody else gets one answer."""
+    provider = _provider(request)
+    secret = request.cookies.get(SIGN_ON_COOKIE, "")
+    try:
+        back = sign_on.arrive(
+            service.database, provider, state=state, code=code, browser_secret=secret
+        )
+    except sign_on.Refused as refused:
+        answer = _refused(request, service, refused.login, "/", str(refused), "provider")
+    else:
+        found = _first_tenant(service, back.login)
+        if found is not None:
+            answer = _begun(request, service, back.user_id, found, back.next_page)
+        else:
+            reason = "no current membership"
+            answer = _refused(request, service, back.login, "/", reason, "provider")
+    answer.delete_cookie(SIGN_ON_COOKIE, path="/")
+    return answer
+
+
+def _provider(request: Request) -> Provider:
+    provider: Provider | None = request.app.state.provider
+    if provider is None:
+        raise NotFound
+    return provider
 
 
 def _first_tenant(service: Installation, login: str) -> SessionHolder | None:
@@ -130,7 +182,7 @@ def _form(
 ) -> HTMLResponse:  # fmt: skip
     answer = pages.render(
         request, "login.html", status=status, headers=headers, said=said, with_form=True,
-        next_page=forms.local_path(next_page),
+        next_page=forms.local_path(next_page), provider=request.app.state.provider,
     )  # fmt: skip
     forms.hand_out(request, answer)
     return answer

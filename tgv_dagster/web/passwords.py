@@ -23,6 +23,7 @@ LEAST_CHARACTERS = 12
 MOST_CHARACTERS = 200
 WALLS = "walls"
 _LOCK = 7_260_402  # any fixed number: one activation at a time
+_COMES_IN = "(password_hash IS NOT NULL OR sso_since IS NOT NULL)"
 _AT_ONCE = BoundedSemaphore(2)
 """A check takes 64 MiB; a flood of them must not take the memory of the service."""
 
@@ -53,19 +54,10 @@ def set_password(database: Database, login: str, password: str, *, by: str) -> N
         raise PasswordError(fault)
     digest = _hasher().hash(_normal(password))
     with database.worker() as connection:
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        row = connection.execute(
-            "SELECT id, is_service, password_hash IS NOT NULL FROM users WHERE login = %s"
-            " AND active FOR UPDATE",
-            (login,),
-        ).fetchone()
-        if row is None:
-            raise PasswordError(f"There is no active user {login!r}; `tgv org show` lists them.")
-        user_id, is_service, has_one = row
-        if is_service:
-            raise PasswordError("The service principal signs in nowhere; name a person.")
-        if not has_one and _somebody_else(connection, user_id):
-            _require_walls(connection)
+        user_id, _ = require_activation(connection, login)
+        had_one = connection.execute(
+            "SELECT password_hash IS NOT NULL FROM users WHERE id = %s", (user_id,)
+        ).fetchone() == (True,)
         connection.execute("UPDATE users SET password_hash = %s WHERE id = %s", (digest, user_id))
         connection.execute(
             "UPDATE web_sessions SET ended_at = now() WHERE user_id = %s AND ended_at IS NULL",
@@ -74,13 +66,35 @@ def set_password(database: Database, login: str, password: str, *, by: str) -> N
         record(
             connection,
             Event(
-                kind="user.password_changed" if has_one else "user.activated",
+                kind="user.password_changed" if had_one else "user.activated",
                 author=by,
                 is_human=by != SERVICE_LOGIN,
                 object=f"user:{user_id}",
                 reason=f"for {login}",
             ),
         )
+
+
+def require_activation(connection: Connection, login: str) -> tuple[int, str | None]:
+    """Number and e-mail address of a person who may get a way in, locked until the end.
+
+    Raises PasswordError for nobody, and `GateClosed` where a second person would come in while the
+    gate `walls` is not green (CONF-20).
+    """
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+    row = connection.execute(
+        f"SELECT id, email, is_service, {_COMES_IN} FROM users WHERE login = %s AND active"
+        " FOR UPDATE".encode(),
+        (login,),
+    ).fetchone()
+    if row is None:
+        raise PasswordError(f"There is no active user {login!r}; `tgv org show` lists them.")
+    user_id, email, is_service, comes_in = row
+    if is_service:
+        raise PasswordError("The service principal signs in nowhere; name a person.")
+    if not comes_in and _somebody_else(connection, user_id):
+        _require_walls(connection)
+    return user_id, email
 
 
 def _require_walls(connection: Connection) -> None:
@@ -92,8 +106,8 @@ def _require_walls(connection: Connection) -> None:
 
 def _somebody_else(connection: Connection, user_id: int) -> bool:
     row = connection.execute(
-        "SELECT EXISTS (SELECT 1 FROM users WHERE password_hash IS NOT NULL AND active"
-        " AND NOT is_service AND id <> %s)",
+        f"SELECT EXISTS (SELECT 1 FROM users WHERE {_COMES_IN} AND active"
+        " AND NOT is_service AND id <> %s)".encode(),
         (user_id,),
     ).fetchone()
     return row is not None and bool(row[0])
@@ -104,7 +118,8 @@ def list_users(database: Database, *, mandant_id: int | None = None) -> tuple[Us
     with database.worker() as connection:
         rows = connection.execute(
             """
-            SELECT u.login, u.name, u.active, u.active AND u.password_hash IS NOT NULL,
+            SELECT u.login, u.name, u.active,
+                u.active AND (u.password_hash IS NOT NULL OR u.sso_since IS NOT NULL),
                 array_agg(r.role || coalesce(' @ ' || m.slug, '') ORDER BY m.slug)
                     FILTER (WHERE r.role IS NOT NULL)
             FROM users u
