@@ -12,13 +12,14 @@ from bank_walks import add_account, bring, ledger, number
 from shared_builders import import_test_organisation
 
 from tgv_dagster import vollzug
-from tgv_dagster.bank import figures, finance_stage, flowing, matching, periods
+from tgv_dagster.bank import deciding, figures, finance_stage, flowing, matching, periods
 from tgv_dagster.bank.matching import Ground, Half, Pair
 from tgv_dagster.clarify.execution import CardNotFound
 from tgv_dagster.flow import run_until_idle
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.db import Database
-from tgv_dagster.store.scope import Scope
+from tgv_dagster.store.scope import Scope, ScopeError
+from tgv_dagster.web.unmatched_view import open_money
 
 SAVINGS = "DE02120300000000202051"
 MARCH = [booking("2026-03-02", "-10.00", "Gebuehr"), booking("2026-03-03", "-25.00", "Papier")]
@@ -306,6 +307,91 @@ def test_a_part_of_the_amount_does_not_close_an_invoice(firm: Database) -> None:
     assert stages == ["RECONCILE", "CLOSE"]
 
 
+def scope(database: Database, login: str) -> Scope:
+    return Scope.for_principal(database, login, source="test")
+
+
+def test_a_person_links_by_hand_as_far_as_both_are_open(firm: Database) -> None:
+    paper = invoice(firm, "200.00", "RE-4713")
+    parts = [booking("2026-03-03", "-150.00", "a"), booking("2026-03-04", "-70.00", "b")]
+    bring(firm, camt(camt_statement(parts)))
+    anna = scope(firm, "anna")
+    with firm.worker() as connection:
+        one, two = (
+            number(connection, f"SELECT id FROM txn_master WHERE amount = {amount}")
+            for amount in (-150, -70)
+        )
+        connection.execute(
+            "INSERT INTO txn_document_links (txn_id, document_id, amount, set_by)"
+            " VALUES (%s, %s, 10, 'tgv')",
+            (one, paper),
+        )
+    assert deciding.link(firm, anna, one, paper).amount == 150
+    assert deciding.link(firm, anna, two, paper).amount == 50
+    with pytest.raises(deciding.LinkRefused, match="whole amount"):
+        deciding.link(firm, anna, two, paper)
+    made = "SELECT count(*) FROM agent_events WHERE kind = 'bank.link_made' AND is_human"
+    with firm.worker() as connection:
+        assert connection.execute(
+            "SELECT finance_stage FROM documents WHERE id = %s", (paper,)
+        ).fetchone() == (finance_stage.FinanceStage.CLOSE,)
+        assert number(connection, made) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("UPDATE documents SET currency = 'USD'", "currencies"),
+        ("UPDATE documents SET amount_gross = NULL", "no amount"),
+        ("UPDATE documents SET entity = 'nord-sarl'", "entities"),
+        (
+            "INSERT INTO accounting_periods (entity, period, locked_at, locked_by)"
+            " VALUES ('nord-gmbh', '2026-03', now(), 'anna')",
+            "locked",
+        ),
+    ],
+)
+def test_what_does_not_belong_together_is_not_linked(
+    firm: Database, change: str, told: str
+) -> None:
+    paper = invoice(firm, "150.00", "RE-4714")
+    bring(firm, camt(camt_statement([booking("2026-03-03", "-150.00", "a")])))
+    with firm.worker() as connection:
+        txn = number(connection, "SELECT id FROM txn_master")
+        connection.execute(change.encode())
+    with pytest.raises(deciding.LinkRefused, match=told):
+        deciding.link(firm, scope(firm, "anna"), txn, paper)
+    with firm.worker() as connection:
+        assert number(connection, "SELECT count(*) FROM txn_document_links") == 0
+
+
+@pytest.mark.parametrize(
+    ("login", "error"), [("vera", ScopeError), ("sven", deciding.LinkNotFound)]
+)
+def test_who_may_not_decide_about_money_changes_nothing(
+    firm: Database, login: str, error: type[Exception]
+) -> None:
+    paper = invoice(firm, "25.00", "RE-4711")
+    bring(firm, camt(camt_statement([booking("2026-03-03", "-25.00", "Rechnung RE-4711")])))
+    with firm.worker() as connection:
+        matching.propose_links(connection)
+        proposal = number(connection, "SELECT id FROM txn_document_links")
+        txn = number(connection, "SELECT id FROM txn_master")
+    who = scope(firm, login)
+    for confirm in (True, False):
+        with pytest.raises(error):
+            deciding.decide(firm, who, matching.Proposed.LINK, proposal, confirm=confirm)
+    with pytest.raises(error):
+        deciding.link(firm, who, txn, paper)
+    waiting = "SELECT count(*) FROM txn_document_links WHERE state = 'proposed'"
+    with firm.worker() as connection:
+        assert number(connection, waiting) == 1
+    anna = scope(firm, "anna")
+    deciding.decide(firm, anna, matching.Proposed.LINK, proposal, confirm=True)
+    with pytest.raises(deciding.LinkNotFound):
+        deciding.decide(firm, anna, matching.Proposed.LINK, proposal, confirm=False)
+
+
 # ------------------------------------------------------------------ transfers
 
 
@@ -364,9 +450,51 @@ def test_unmatched_counts_both_sides_per_month_and_entity(firm: Database) -> Non
         matching.propose_links(connection)
         found = figures.unmatched(connection)
     assert found == (
-        figures.Unmatched("nord-gmbh", "2026-03", 1, 1, 1),
+        figures.Unmatched("nord-gmbh", "2026-03", 2, 2, 1),
         figures.Unmatched("nord-gmbh", "2026-04", 1, 0, 0),
     )
+
+
+def test_a_part_or_a_proposal_leaves_both_sides_open(firm: Database) -> None:
+    """One rule for the page, the console, the asset and the finance stage (known fault 163)."""
+    paper = invoice(firm, "200.00", "RE-4712")
+    parts = [booking("2026-03-03", "-150.00", "a"), booking("2026-03-04", "-70.00", "b")]
+    bring(firm, camt(camt_statement(parts)))
+    anna = Scope.for_principal(firm, "anna", source="test")
+
+    def look() -> tuple[list[tuple[Decimal, int]], list[Decimal | None], int, int, str]:
+        shown = open_money(firm, anna)
+        with firm.worker() as connection:
+            months = figures.unmatched(connection)
+            finance_stage.follow(connection)
+            row = connection.execute("SELECT finance_stage FROM documents").fetchone()
+        assert row is not None
+        counted = (
+            sum(m.bookings_without_receipt for m in months),
+            sum(m.receipts_without_booking for m in months),
+        )
+        assert counted == (len(shown.bookings), len(shown.receipts))
+        bookings = sorted((b.rest, len(b.proposals)) for b in shown.bookings)
+        return bookings, [r.rest for r in shown.receipts], *counted, row[0]
+
+    def link(amount: int, of: int, state: str) -> None:
+        with firm.worker() as connection:
+            connection.execute(
+                "INSERT INTO txn_document_links (txn_id, document_id, amount, state, set_by)"
+                " SELECT id, %s, %s, %s, 'anna' FROM txn_master WHERE amount = %s",
+                (paper, amount, state, -of),
+            )
+
+    waits, closed = finance_stage.FinanceStage.RECONCILE, finance_stage.FinanceStage.CLOSE
+    d = Decimal
+    assert look() == ([(d(70), 0), (d(150), 0)], [d(200)], 2, 1, waits)
+    link(150, 150, "proposed")
+    assert look() == ([(d(70), 0), (d(150), 1)], [d(200)], 2, 1, waits)
+    with firm.worker() as connection:
+        connection.execute("UPDATE txn_document_links SET state = 'confirmed'")
+    assert look() == ([(d(70), 0)], [d(50)], 1, 1, waits)
+    link(50, 70, "confirmed")
+    assert look() == ([(d(20), 0)], [], 1, 0, closed)
 
 
 def test_balances_show_the_day_of_each_account_and_leave_inactive_ones_out(firm: Database) -> None:

@@ -17,7 +17,7 @@ from tgv_dagster.store.db import Connection
 class Unmatched:
     """One month of one entity: bookings without a receipt, receipts without a booking.
 
-    `proposed` bookings have a proposal that nobody confirmed. Halves of transfers need no receipt.
+    `proposed`: how many of the bookings have a proposal that nobody confirmed.
     """
 
     entity: str
@@ -43,36 +43,58 @@ class AccountBalance:
     since: int
 
 
+def linked(column: str, row: str) -> str:
+    """Join that gives a row `l.paid`, the sum of its confirmed links, and `l.proposed`, a count."""
+    return f"""LEFT JOIN (
+        SELECT {column}, sum(amount) FILTER (WHERE state = 'confirmed') AS paid,
+            count(*) FILTER (WHERE state = 'proposed') AS proposed
+        FROM txn_document_links GROUP BY {column}) l ON l.{column} = {row}.id"""
+
+
+RECEIPT_CLOSED = "coalesce(l.paid >= coalesce(abs({row}.amount_gross), 0), false)"
+"""A receipt is closed by confirmed bookings of its whole amount, never by a part or a proposal."""
+
+RECEIPT_DAY = "coalesce(d.invoice_date, d.date_received::date)"
+
+OPEN_BOOKINGS = f"""txn_master t {linked("txn_id", "t")}
+    WHERE NOT t.is_test AND t.entity IS NOT NULL AND t.reversal_of IS NULL AND t.amount <> 0
+      AND NOT EXISTS (SELECT 1 FROM txn_transfers x
+          WHERE x.out_txn = t.id AND x.state = 'confirmed')
+      AND NOT EXISTS (SELECT 1 FROM txn_transfers x
+          WHERE x.in_txn = t.id AND x.state = 'confirmed')
+      AND coalesce(l.paid < abs(t.amount), true)"""
+"""Bookings (`t`) that confirmed receipts do not explain by their whole amount.
+
+Reversals and halves of confirmed transfers need no receipt. The page, the console and the asset of
+what has no partner all read this.
+"""
+
+OPEN_RECEIPTS = f"""documents d {linked("document_id", "d")}
+    WHERE NOT d.is_test AND d.state = 'active' AND d.entity IS NOT NULL
+      AND d.doc_type IN ('invoice', 'receipt', 'credit_note')
+      AND d.amount_gross IS DISTINCT FROM 0 AND NOT {RECEIPT_CLOSED.format(row="d")}"""
+"""Invoices, receipts and credit notes (`d`) that are not closed."""
+
+
 def unmatched(connection: Connection) -> tuple[Unmatched, ...]:
     """What is open per entity and month, oldest month first."""
-    rows = connection.execute(
-        """
-        WITH bookings AS (
-            SELECT t.entity, to_char(t.booking_date, 'YYYY-MM') AS month,
-                count(*) FILTER (WHERE l.state IS NULL) AS bare,
-                count(*) FILTER (WHERE l.state = 'proposed') AS proposed
-            FROM txn_master t LEFT JOIN LATERAL (
-                SELECT min(l.state) AS state FROM txn_document_links l WHERE l.txn_id = t.id) l
-                ON true
-            WHERE NOT t.is_test AND t.entity IS NOT NULL AND t.reversal_of IS NULL
-              AND NOT EXISTS (SELECT 1 FROM txn_transfers x WHERE x.out_txn = t.id)
-              AND NOT EXISTS (SELECT 1 FROM txn_transfers x WHERE x.in_txn = t.id)
-            GROUP BY 1, 2),
-        receipts AS (
-            SELECT d.entity, to_char(coalesce(d.invoice_date, d.date_received::date), 'YYYY-MM')
-                AS month, count(*) AS bare
-            FROM documents d
-            WHERE NOT d.is_test AND d.state = 'active' AND d.entity IS NOT NULL
-              AND d.doc_type IN ('invoice', 'receipt', 'credit_note')
-              AND NOT EXISTS (SELECT 1 FROM txn_document_links l WHERE l.document_id = d.id)
-            GROUP BY 1, 2)
-        SELECT coalesce(b.entity, r.entity), coalesce(b.month, r.month), coalesce(b.bare, 0),
-            coalesce(r.bare, 0), coalesce(b.proposed, 0)
-        FROM bookings b FULL JOIN receipts r ON r.entity = b.entity AND r.month = b.month
-        ORDER BY 2, 1
-        """
-    ).fetchall()
+    rows = connection.execute(_UNMATCHED).fetchall()
     return tuple(Unmatched(*row) for row in rows)
+
+
+_UNMATCHED = f"""
+    WITH bookings AS (
+        SELECT t.entity, to_char(t.booking_date, 'YYYY-MM') AS month, count(*) AS bare,
+            count(*) FILTER (WHERE l.proposed > 0) AS proposed
+        FROM {OPEN_BOOKINGS} GROUP BY 1, 2),
+    receipts AS (
+        SELECT d.entity, to_char({RECEIPT_DAY}, 'YYYY-MM') AS month, count(*) AS bare
+        FROM {OPEN_RECEIPTS} GROUP BY 1, 2)
+    SELECT coalesce(b.entity, r.entity), coalesce(b.month, r.month), coalesce(b.bare, 0),
+        coalesce(r.bare, 0), coalesce(b.proposed, 0)
+    FROM bookings b FULL JOIN receipts r ON r.entity = b.entity AND r.month = b.month
+    ORDER BY 2, 1
+""".encode()
 
 
 def account_balances(connection: Connection) -> tuple[AccountBalance, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from tgv_dagster.bank import figures
 from tgv_dagster.store.db import Connection
 
 
@@ -21,30 +22,29 @@ class FinanceStage(StrEnum):
     EVALUATE = "s4"
 
 
-def follow(connection: Connection) -> int:
-    """Set the stage of every receipt to what is recorded; returns how many changed.
+def follow(connection: Connection, *, document_id: int | None = None) -> int:
+    """Set the stage of every receipt, or of one, to what is recorded; returns how many changed.
 
     collect: not decided yet · clarify: a person is asked · reconcile: waits for its booking ·
     close: a person confirmed bookings of its whole amount · evaluate: its month is closed.
     """
     return connection.execute(
-        """
+        f"""
         UPDATE documents d SET finance_stage = s.stage
         FROM (
             SELECT r.id, CASE
                 WHEN p.locked_at IS NOT NULL THEN %(evaluate)s
-                WHEN (SELECT sum(l.amount) >= coalesce(abs(r.amount_gross), 0)
-                    FROM txn_document_links l
-                    WHERE l.document_id = r.id AND l.state = 'confirmed') THEN %(close)s
+                WHEN {figures.RECEIPT_CLOSED.format(row="r")} THEN %(close)s
                 WHEN r.flow_stage = 'clarify' OR EXISTS (SELECT 1 FROM cases c
                     WHERE c.document_id = r.id AND c.state = 'open') THEN %(clarify)s
                 WHEN r.flow_stage IN ('file', 'know', 'effect') THEN %(reconcile)s
                 ELSE %(collect)s END AS stage
-            FROM documents r
+            FROM documents r {figures.linked("document_id", "r")}
             LEFT JOIN accounting_periods p ON p.entity = r.entity
                 AND p.period = to_char(r.invoice_date, 'YYYY-MM')
-            WHERE r.state = 'active' AND r.doc_type IN ('invoice', 'receipt', 'credit_note')) s
+            WHERE r.state = 'active' AND r.doc_type IN ('invoice', 'receipt', 'credit_note')
+              AND (%(document)s::bigint IS NULL OR r.id = %(document)s)) s
         WHERE d.id = s.id AND d.finance_stage IS DISTINCT FROM s.stage
-        """,
-        {stage.name.lower(): stage.value for stage in FinanceStage},
+        """.encode(),
+        {stage.name.lower(): stage.value for stage in FinanceStage} | {"document": document_id},
     ).rowcount

@@ -5,12 +5,14 @@ Belongs here: options and what is printed. Does not belong here: any decision ab
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 from rich.markup import escape
 
-from tgv_dagster.bank import accounts, figures, flowing, matching, periods, undoing
+from tgv_dagster.bank import accounts, deciding, figures, flowing, matching, periods, undoing
 from tgv_dagster.bank.frame import BankFileError, Kind, Status, faults
 from tgv_dagster.bank.overlap import Decision
 from tgv_dagster.bank.reading import read_bank_file
@@ -33,8 +35,6 @@ bank_app = typer.Typer(help="Bank files, accounts, bookings.", no_args_is_help=T
 _VISIBLE = {
     "bank_imports": "SELECT 1 FROM bank_imports WHERE id = %s",
     "documents": "SELECT 1 FROM documents WHERE id = %s",
-    "txn_document_links": "SELECT 1 FROM txn_document_links WHERE id = %s",
-    "txn_transfers": "SELECT 1 FROM txn_transfers WHERE id = %s",
 }
 
 
@@ -291,13 +291,33 @@ def decide(
     """Confirm or reject a proposed link or transfer."""
     with opened() as installation:
         scope = _decider(installation, login, mandant)
-        _require_visible(installation, scope, matching.TABLE_OF[kind], number)
-        with installation.database.worker() as connection:
-            done = matching.decide(connection, kind, number, confirm=confirm, author=login)
-    if not done:
-        err.print("There is no such proposal that is still open.")
-        raise typer.Exit(1)
+        with _refusals():
+            deciding.decide(installation.database, scope, kind, number, confirm=confirm)
     out.print("confirmed" if confirm else "rejected")
+
+
+@bank_app.command("link")
+def link(
+    booking: int,
+    document: int,
+    login: str = AS_OPTION,
+    mandant: str | None = MANDANT_OPTION,
+) -> None:
+    """Link a booking with a receipt by hand, as far as both are open."""
+    with opened() as installation:
+        scope = _decider(installation, login, mandant)
+        with _refusals():
+            made = deciding.link(installation.database, scope, booking, document)
+    out.print(f"link {made.link_id} explains {made.amount}")
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except (deciding.LinkNotFound, deciding.LinkRefused) as error:
+        err.print(f"[red]{escape(str(error))}[/red]")
+        raise typer.Exit(1) from error
 
 
 @bank_app.command("lock")
