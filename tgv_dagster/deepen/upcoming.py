@@ -6,7 +6,7 @@ told. The days themselves are computed in `deadlines`; a day a person set is nev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -170,6 +170,24 @@ def _rolled(
         source=computed["source"],
     )
     return deadlines.compute(facts, today).notice_deadline
+
+
+RULES_OF = {
+    Field.NOTICE_DEADLINE: frozenset(
+        {DeadlineRule.START_PLUS_PERIOD, DeadlineRule.END_MINUS_PERIOD, DeadlineRule.STATUTE}
+    ),
+    Field.NEXT_RENEWAL_DATE: frozenset({DeadlineRule.NEXT_RENEWAL}),
+    Field.CONTRACT_END_DATE: frozenset({DeadlineRule.TERM_END}),
+}
+"""Rules that compute the days of a contract."""
+
+
+def derivation_of(stored: Sequence[dict[str, Any]] | None, what: Field, day: date) -> str:
+    """How this day was computed, as the contract keeps it; empty where the document states it."""
+    rules = RULES_OF.get(what, frozenset())
+    fitting = (e for e in stored or () if e["rule"] in rules and e["value"] == day.isoformat())
+    entry = next(fitting, None)
+    return "" if entry is None else _told_from(entry)
 
 
 def _told_from(entry: dict[str, Any] | None) -> str:

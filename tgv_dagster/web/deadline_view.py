@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
+from tgv_dagster.deepen.upcoming import derivation_of
 from tgv_dagster.store.db import Database
 from tgv_dagster.store.scope import Scope
+from tgv_dagster.understand.evidence import Field
 
 MOST_ROWS = 200
 
@@ -47,25 +50,41 @@ def deadlines(
         rows = connection.execute(
             _DEADLINES, {"first": first, "last": last, "limit": limit + 1}
         ).fetchall()
-    return Deadlines(tuple(Deadline(*row) for row in rows[:limit]), len(rows) > limit)
+    return Deadlines(tuple(_deadline(*row) for row in rows[:limit]), len(rows) > limit)
 
 
+def _deadline(
+    day: date,
+    kind: str,
+    document_id: int,
+    title: str,
+    entity: str | None,
+    partner: str | None,
+    stored: list[dict[str, Any]] | None,
+) -> Deadline:
+    derivation = derivation_of(stored, Field(kind), day)
+    return Deadline(day, kind, document_id, title, entity, partner, derivation)
+
+
+_SPAN = "BETWEEN %(first)s AND coalesce(%(last)s, 'infinity'::date)"
 _CONTRACT_DAYS = " UNION ALL ".join(
     f"""SELECT c.{kind}, '{kind}', c.document_id, c.partner,
-        coalesce(c.derivation ->> '{kind}', '')
-    FROM prf_contracts c
-    WHERE c.{kind} BETWEEN %(first)s AND coalesce(%(last)s, 'infinity'::date)"""
+        nullif(c.derivation, '{{}}')
+    FROM prf_contracts c JOIN documents d ON d.id = c.document_id AND d.state = 'active'
+    WHERE c.{kind} {_SPAN}"""
     for kind in ("notice_deadline", "next_renewal_date", "contract_end_date")
 )
+# Days to pay are many: no more of them are read than are shown.
 _DEADLINES = f"""
     SELECT found.day, found.kind, d.id, coalesce(nullif(d.title, ''), d.file_name), d.entity,
         coalesce(found.partner, d.provider), found.derivation
     FROM (
-        SELECT due_date AS day, 'due_date' AS kind, id AS document_id, NULL::text AS partner,
-            '' AS derivation
-        FROM documents
-        WHERE due_date BETWEEN %(first)s AND coalesce(%(last)s, 'infinity'::date)
+        (SELECT due_date AS day, 'due_date' AS kind, id AS document_id, NULL::text AS partner,
+            NULL::jsonb AS derivation
+        FROM documents WHERE due_date {_SPAN} AND state = 'active'
+        ORDER BY due_date, id LIMIT %(limit)s)
         UNION ALL {_CONTRACT_DAYS}
-    ) found JOIN documents d ON d.id = found.document_id AND d.state = 'active'
-    ORDER BY found.day, d.id, found.kind LIMIT %(limit)s
+        ORDER BY 1, 3, 2 LIMIT %(limit)s
+    ) found JOIN documents d ON d.id = found.document_id
+    ORDER BY found.day, d.id, found.kind
 """
