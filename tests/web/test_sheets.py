@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import load_workbook
 
-from tgv_dagster.web.sheets import harmless, to_csv, to_xlsx
+from tgv_dagster.web.sheets import Cell, Money, harmless, write_csv, write_xlsx
 
 HOSTILE = (
     '=HYPERLINK("http://evil.example","Rechnung")',
@@ -24,8 +24,27 @@ HOSTILE = (
     "  =1+1",
     "=cmd|'/c calc'!A0",
     "＝1+1",
+    "\n=1+1",
+    "\u200b=1+1",
+    "\ufeff@SUM(A1)",
+    "\u00a0+1",
+    "﹦1+1",
+    "−1+2",
+    "|cmd",
 )
 STARTS = "=+-@＝＋－＠|%\t\r\n"
+
+
+def to_csv(header: list[str], rows: list[list[Cell]], mark: str = ".") -> bytes:
+    out = io.BytesIO()
+    write_csv(out, header, rows, mark=mark)
+    return out.getvalue()
+
+
+def to_xlsx(title: str, header: list[str], rows: list[list[Cell]]) -> bytes:
+    out = io.BytesIO()
+    write_xlsx(out, title, header, rows)
+    return out.getvalue()
 
 
 def read_csv(content: bytes) -> list[list[str]]:
@@ -52,6 +71,41 @@ def test_any_text_becomes_a_cell_that_can_be_read_back(text: str) -> None:
     sheet = load_workbook(io.BytesIO(to_xlsx("t", ["a"], [[text]]))).active
     assert sheet is not None
     assert sheet.cell(2, 1).data_type in ("s", "n", "inlineStr")
+
+
+@pytest.mark.parametrize(
+    "text", ["Lieferung,=1+1", "a;@SUM(A1)", "R-1\",=cmd|'/c calc'!A0", "Zeile\n=1+1", "a\t+1+1"]
+)
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+def test_another_separator_begins_no_formula_either(text: str, separator: str) -> None:
+    content = to_csv(["a", "b"], [[4711, text]]).decode("utf-8-sig")
+    cells = [
+        cell for line in csv.reader(io.StringIO(content), delimiter=separator) for cell in line
+    ]
+    lines = [line for cell in cells for line in cell.splitlines()]
+    assert [line for line in lines if line.lstrip('"').startswith(("=", "+", "-", "@"))] == []
+
+
+@pytest.mark.parametrize("text", ["Muster, -5 Grad", "a - b", "10%", "R-4711", "x, +49 40 1"])
+def test_prose_stays_as_it_is(text: str) -> None:
+    assert harmless(text) == text
+
+
+@pytest.mark.parametrize(
+    ("money", "mark", "written"),
+    [
+        (Money(Decimal("-119"), "EUR"), ",", "-119,00"),
+        (Money(Decimal("1234567.5"), None), ".", "1234567.50"),
+        (Money(Decimal("500"), "JPY"), ",", "500"),
+        (Money(Decimal("1.2345"), "EUR"), ",", "1,2345"),
+        (Money(None, "EUR"), ",", ""),
+    ],
+)
+def test_amounts_have_the_decimals_of_their_currency(money: Money, mark: str, written: str) -> None:
+    assert read_csv(to_csv(["a"], [[money]], mark))[1] == [written]
+    sheet = load_workbook(io.BytesIO(to_xlsx("t", ["a"], [[money]]))).active
+    assert sheet is not None
+    assert sheet.cell(2, 1).value == (None if money.amount is None else float(money.amount))
 
 
 def test_numbers_and_days_stay_what_they_are() -> None:

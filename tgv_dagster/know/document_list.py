@@ -7,6 +7,8 @@ questions (`search`) and one document (`web.document_view`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -126,8 +128,43 @@ def query_documents(database: Database, scope: Scope, asked: DocumentQuery) -> D
     """
     if not 1 <= asked.limit <= MOST_ROWS or asked.offset < 0:
         raise ValueError(f"limit is 1 to {MOST_ROWS}, offset not negative")
+    with _asking(database, scope, asked) as (connection, where, values):
+        total = connection.execute(_TOTAL.format(where=where).encode(), values).fetchone()
+        rows = connection.execute(_rows(where, asked), values).fetchall()
+    assert total is not None
+    return DocumentPage(
+        tuple(ListedDocument(*row) for row in rows),
+        total=total[0],
+        complete=asked.offset + len(rows) >= total[0],
+    )
+
+
+def every_document(
+    database: Database, scope: Scope, asked: DocumentQuery
+) -> Iterator[ListedDocument]:
+    """The documents that match, one by one, as many as `limit` says; read in parts by the server.
+
+    Raises as `query_documents`, for the limit too only when it is below 1.
+    """
+    if asked.limit < 1 or asked.offset < 0:
+        raise ValueError("limit is 1 or more, offset not negative")
+    with (
+        _asking(database, scope, asked) as (connection, where, values),
+        connection.cursor(name="documents") as cursor,
+    ):
+        cursor.itersize = MOST_ROWS
+        cursor.execute(_rows(where, asked), values)
+        for row in cursor:
+            yield ListedDocument(*row)
+
+
+@contextmanager
+def _asking(
+    database: Database, scope: Scope, asked: DocumentQuery
+) -> Iterator[tuple[Connection, str, dict[str, object]]]:
+    """A reader's connection with the condition of the question and its values."""
     narrow = scope.narrow(entity=asked.entity, project_code=asked.project_code)
-    values = {
+    values: dict[str, object] = {
         "mandant_id": narrow.mandant_id,
         "document_id": narrow.context_doc_id,
         "doc_type": asked.doc_type,
@@ -140,22 +177,13 @@ def query_documents(database: Database, scope: Scope, asked: DocumentQuery) -> D
     with database.reading(narrow) as connection:
         periods = [period for period in (asked.period, narrow.period) if period is not None]
         wanted += [_period(connection, period, values) for period in periods]
-        where = " AND ".join(wanted)
-        total = connection.execute(_TOTAL.format(where=where).encode(), values).fetchone()
-        rows = connection.execute(
-            _ROWS.format(
-                where=where,
-                order=asked.order,
-                direction="DESC" if asked.descending else "ASC",
-            ).encode(),
-            values | {"limit": asked.limit, "offset": asked.offset},
-        ).fetchall()
-    assert total is not None
-    return DocumentPage(
-        tuple(ListedDocument(*row) for row in rows),
-        total=total[0],
-        complete=asked.offset + len(rows) >= total[0],
-    )
+        values |= {"limit": asked.limit, "offset": asked.offset}
+        yield connection, " AND ".join(wanted), values
+
+
+def _rows(where: str, asked: DocumentQuery) -> bytes:
+    direction = "DESC" if asked.descending else "ASC"
+    return _ROWS.format(where=where, order=asked.order, direction=direction).encode()
 
 
 def _period(connection: Connection, period: Period, values: dict[str, object]) -> str:

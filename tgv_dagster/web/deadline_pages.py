@@ -15,12 +15,11 @@ from tgv_dagster.web.asked import day_of
 from tgv_dagster.web.deadline_view import Deadlines, deadlines
 from tgv_dagster.web.errors import NotAskable
 from tgv_dagster.web.principals import Service, Viewer
-from tgv_dagster.web.search_pages import Form, spreadsheet
+from tgv_dagster.web.search_pages import MOST_EXPORTED, Form, spreadsheet
 from tgv_dagster.web.texts import Speaker, language_of
 
 router = APIRouter(include_in_schema=False)
 
-MOST_EXPORTED = 10_000
 Day = Annotated[str, Query(max_length=10)]
 
 
@@ -46,11 +45,11 @@ def export(
     first: Annotated[str, Query(alias="from", max_length=10)] = "",
     last: Annotated[str, Query(alias="to", max_length=10)] = "",
 ) -> Response:
-    """The same list as a spreadsheet, the first `MOST_EXPORTED` rows."""
+    """The same list as a spreadsheet."""
     speaker = Speaker(language_of(request))
     columns = ("deadlines.day", "deadlines.kind", "document.number", "column.title",
                "field.entity", "field.provider", "deadlines.derivation")  # fmt: skip
-    found = _found(service, scope, first, last, limit=MOST_EXPORTED)
+    found = _found(service, scope, first, last, limit=MOST_EXPORTED + 1)
     rows = [
         (
             row.day,
@@ -63,8 +62,7 @@ def export(
         )
         for row in found.rows
     ]
-    header = [speaker.say(key) for key in columns]
-    return spreadsheet(form, speaker.say("deadlines.title"), header, rows)
+    return spreadsheet(form, speaker, "deadlines.title", columns, rows)
 
 
 def _found(

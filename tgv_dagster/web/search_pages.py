@@ -6,31 +6,36 @@ found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from datetime import date
 from enum import StrEnum
-from typing import Annotated
+from io import SEEK_END
+from tempfile import SpooledTemporaryFile
+from typing import IO, Annotated
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from markupsafe import Markup, escape
 
 from tgv_dagster.installation import Installation
 from tgv_dagster.know.balance import Card
-from tgv_dagster.know.document_list import MOST_ROWS, DocumentPage, query_documents
+from tgv_dagster.know.document_list import DocumentPage, every_document, query_documents
 from tgv_dagster.know.search import SearchAnswer, SearchParts, search
 from tgv_dagster.store.scope import Scope
 from tgv_dagster.web import asked, pages, sheets
 from tgv_dagster.web.asked import Filters
 from tgv_dagster.web.choices import choices_of
 from tgv_dagster.web.principals import Service, Viewer
-from tgv_dagster.web.sheets import Cell
+from tgv_dagster.web.sheets import Cell, Money
 from tgv_dagster.web.texts import Speaker, language_of
 
 router = APIRouter(include_in_schema=False)
 
 PAGE_ROWS = 50
-MOST_EXPORTED = 10_000
+MOST_EXPORTED = 100_000
+_IN_MEMORY = 4 << 20
+_PART = 1 << 18
 Asked = Annotated[Filters, Depends(asked.filters)]
 
 
@@ -84,53 +89,82 @@ def _marked(card: Card) -> Markup:
 def export(
     form: Form, request: Request, service: Service, scope: Viewer, wanted: Asked
 ) -> Response:
-    """The list by fields as a spreadsheet: the first `MOST_EXPORTED` rows of its order."""
+    """The list by fields as a spreadsheet, in its order."""
     speaker = Speaker(language_of(request))
     columns = (
         "document.number", "column.title", "field.doc_type", "field.provider", "field.entity",
         "field.project_code", "document.level", "field.date_received", "field.invoice_date",
         "field.service_date", "field.due_date", "field.amount_gross", "field.currency",
     )  # fmt: skip
-    header = [speaker.say(key) for key in columns]
-    rows = list(_rows(service, scope, wanted, speaker))
-    return spreadsheet(form, speaker.say("search.documents"), header, rows)
-
-
-def _rows(
-    service: Installation, scope: Scope, wanted: Filters, speaker: Speaker
-) -> Iterator[tuple[Cell, ...]]:
-    for offset in range(0, MOST_EXPORTED, MOST_ROWS):
-        page = query_documents(
-            service.database, scope, wanted.for_list(limit=MOST_ROWS, offset=offset)
+    asked = wanted.for_list(limit=MOST_EXPORTED + 1, offset=0)
+    found = every_document(service.database, scope, asked)
+    rows = (
+        (
+            row.document_id,
+            row.title,
+            speaker.label("doc_type", row.doc_type),
+            row.provider,
+            row.entity,
+            row.project_code,
+            speaker.label("level", row.confidentiality_level),
+            row.date_received,
+            row.invoice_date,
+            row.service_date,
+            row.due_date,
+            Money(row.amount_gross, row.currency),
+            row.currency,
         )
-        for row in page.rows:
-            yield (
-                row.document_id,
-                row.title,
-                speaker.label("doc_type", row.doc_type),
-                row.provider,
-                row.entity,
-                row.project_code,
-                speaker.label("level", row.confidentiality_level),
-                row.date_received,
-                row.invoice_date,
-                row.service_date,
-                row.due_date,
-                row.amount_gross,
-                row.currency,
-            )
-        if page.complete:
-            return
+        for row in found
+    )
+    return spreadsheet(form, speaker, "search.documents", columns, rows)
 
 
 def spreadsheet(
-    form: Form, title: str, header: Sequence[str], rows: Sequence[Sequence[Cell]]
+    form: Form,
+    speaker: Speaker,
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
 ) -> Response:
-    """A table as a file to save; nothing in it runs."""
-    if form is Form.CSV:
-        content, media_type = sheets.to_csv(header, rows), sheets.CSV_TYPE
-    else:
-        content, media_type = sheets.to_xlsx(title, header, rows), sheets.XLSX_TYPE
+    """A table as a file to save; nothing in it runs. `title` and `columns` are keys of texts.
+
+    It is written to a file first: the database is free again before the reader's line is, and an
+    error is told instead of cutting the file. What goes beyond `MOST_EXPORTED` rows is said in the
+    last one.
+    """
+    header = [speaker.say(key) for key in columns]
+    shown = _at_most(rows, speaker.say("export.more", rows=MOST_EXPORTED))
+    with ExitStack() as stack:
+        out = stack.enter_context(SpooledTemporaryFile(max_size=_IN_MEMORY))
+        if form is Form.CSV:
+            sheets.write_csv(out, header, shown, mark=speaker.decimal_mark)
+            media_type = sheets.CSV_TYPE
+        else:
+            sheets.write_xlsx(out, speaker.say(title), header, shown)
+            media_type = sheets.XLSX_TYPE
+        size = out.seek(0, SEEK_END)
+        kept = stack.pop_all()
     name = f"tgv-{date.today():%Y-%m-%d}.{form}"
-    disposition = f'attachment; filename="{name}"'
-    return Response(content, media_type=media_type, headers={"Content-Disposition": disposition})
+    return StreamingResponse(
+        _parts(out, kept),
+        media_type=media_type,
+        headers={
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "Content-Length": str(size),
+        },
+    )
+
+
+def _at_most(rows: Iterable[Sequence[Cell]], more: str) -> Iterator[Sequence[Cell]]:
+    for number, row in enumerate(rows):
+        if number == MOST_EXPORTED:
+            yield (more,)
+            return
+        yield row
+
+
+def _parts(file: IO[bytes], kept: ExitStack) -> Iterator[bytes]:
+    with kept:
+        file.seek(0)
+        while part := file.read(_PART):
+            yield part

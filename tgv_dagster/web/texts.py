@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, datetime
-from decimal import Decimal
-from functools import cache
+from decimal import Decimal, InvalidOperation
+from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from zoneinfo import ZoneInfo
@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 from babel import Locale
 from babel.dates import format_date, format_datetime
 from babel.messages.pofile import read_po
-from babel.numbers import format_decimal
+from babel.numbers import format_decimal, get_currency_precision, get_decimal_symbol
 from fastapi import Request
 
 from tgv_dagster.understand.values import YES_OR_NO
@@ -98,12 +98,14 @@ class Speaker:
                 value = date.fromisoformat(value)
             except ValueError:
                 return str(value)
-        return "–" if value is None else format_date(value, "medium", locale=self._locale)
+        return "–" if value is None else _day(value, self._locale)
 
     def shown(self, field: str, value: str | None) -> str:
         """A stored value as people read it: days and words of closed sets; others as they are."""
         if value is None:
             return "–"
+        if field.startswith("amount_"):
+            return self._amount_of(value)
         group = _GROUP_OF.get(field, field)
         if self.knows(f"{group}.{value}"):
             return self.label(group, value)
@@ -114,12 +116,58 @@ class Speaker:
         except ValueError:
             return value
 
+    def _amount_of(self, text: str) -> str:
+        try:
+            value = Decimal(text)
+        except InvalidOperation:
+            return text
+        return self.money(value) if value.is_finite() else text
+
     def moment(self, value: datetime | None) -> str:
         """A moment with its minutes, in `ZONE`."""
         if value is None:
             return "–"
-        return format_datetime(value, "short", tzinfo=ZONE, locale=self._locale)
+        return _moment(value, self._locale)
 
     def number(self, value: Decimal | float | None) -> str:
         """A number with the separators of the language."""
         return "–" if value is None else format_decimal(value, locale=self._locale)
+
+    @property
+    def decimal_mark(self) -> str:
+        """What stands before decimals in this language."""
+        return get_decimal_symbol(self._locale)
+
+    def money(self, value: Decimal | None, currency: str | None = None) -> str:
+        """An amount with the decimals of its currency (two where it is not known) and its code."""
+        if value is None:
+            return "–"
+        amount = _amount(value, minor_units(currency), self._locale)
+        return f"{amount}\u00a0{currency}" if currency else amount
+
+
+def minor_units(currency: str | None) -> int:
+    """How many decimals an amount of this currency has (ISO 4217)."""
+    return 2 if currency is None else get_currency_precision(currency)
+
+
+_MANY = 4096
+"""Days and amounts repeat on a page and between pages; writing one costs more than a look-up."""
+
+
+@lru_cache(_MANY)
+def _day(value: date, locale: Locale) -> str:
+    return format_date(value, "medium", locale=locale)
+
+
+@lru_cache(_MANY)
+def _moment(value: datetime, locale: Locale) -> str:
+    return format_datetime(value, "short", tzinfo=ZONE, locale=locale)
+
+
+@lru_cache(_MANY)
+def _amount(value: Decimal, decimals: int, locale: Locale) -> str:
+    places = "0" * decimals
+    # Digits that the currency does not have are shown rather than dropped.
+    pattern = f"#,##0.{places}{'#' * 6}" if places else f"#,##0.{'#' * 6}"
+    return format_decimal(value + 0, pattern, locale=locale)
