@@ -9,6 +9,7 @@ import base64
 import hashlib
 import io
 import os
+import re
 import subprocess
 import tarfile
 import time
@@ -27,7 +28,15 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
-from web_builders import PASSWORD, Service, activate, document, question
+from web_builders import (
+    PASSWORD,
+    Service,
+    activate,
+    booking,
+    document,
+    parked_arrival,
+    question,
+)
 
 from tgv_dagster import flow
 from tgv_dagster.web.texts import texts
@@ -302,14 +311,33 @@ def test_every_page_fits_every_screen_and_axe_finds_nothing_serious(
         *("/inbox", f"/inbox/{case}", f"/d/{number}", "/search", "/search?q=Holzkontor"),
         *("/drop", "/deadlines", "/unmatched", "/parked", "/settings", "/nothing/here", "/login"),
     )
+    paid_twice(service, number)
+    parked_arrival(service)
+    serious = looked_at(screen, axe, places)
+    activate(service, "chef")
+    screen.look(1440, "light")
+    screen.sign_in("chef", "fr")
+    serious += looked_at(screen, axe, ("/settings/thresholds", "/settings", "/chain"))
+    screen.open("/settings/thresholds")
+    screen.find("form[action$=simulation] button").click()
+    screen.find("section.notice")
+    serious += looked_at(screen, axe, (None,))
+    assert serious == []
+
+
+def looked_at(screen: Screen, axe: str, places: tuple[str | None, ...]) -> list[str]:
+    """What axe finds serious on each page; None is the page that is open."""
     serious: list[str] = []
     for place in places:
+        name = re.sub(r"\W+", "-", place or "simulation").strip("-")
         for scheme in SCHEMES:
             for width in WIDTHS:
                 screen.look(width, scheme)
-                screen.open(place)
+                if place is not None:
+                    screen.open(place)
                 across = screen.driver.execute_script("return document.documentElement.scrollWidth")
                 assert across <= width, (place, width)
+                screen.picture(f"{name}-{scheme}-{width}.png")
                 screen.driver.execute_script(axe)
                 found = screen.driver.execute_async_script(
                     "const done = arguments[0]; axe.run(document).then((r) => done(r.violations));"
@@ -320,7 +348,55 @@ def test_every_page_fits_every_screen_and_axe_finds_nothing_serious(
                     if v["impact"] in ("serious", "critical")
                 ]
     screen.look(1440, "light")
-    assert serious == []
+    return serious
+
+
+def paid_twice(service: Service, number: int) -> tuple[int, int, int]:
+    """A receipt with a proposed booking and one without; the proposal and both bookings."""
+    service.rows(
+        "UPDATE documents SET doc_type = 'invoice', amount_gross = 1190, currency = 'EUR',"
+        " invoice_date = '2026-03-02', provider = 'Holzkontor' WHERE id = %s",
+        number,
+    )
+    one = booking(service, number, "intern", amount="-1000.00", purpose="Holzkontor RE-4711 Teil 1")
+    two = booking(service, number, "intern", amount="-190.00", purpose="Holzkontor RE-4711 Rest")
+    ((proposal,),) = service.rows(
+        "INSERT INTO txn_document_links (txn_id, document_id, amount, set_by)"
+        " VALUES (%s, %s, 1000, 'tgv') RETURNING id",
+        one,
+        number,
+    )
+    return proposal, one, two
+
+
+@pytest.mark.parametrize("language", ["de", "fr"])
+def test_money_is_matched_by_keyboard(screen: Screen, service: Service, language: str) -> None:
+    activate(service, "anna")
+    screen.look(1440, "light")
+    screen.sign_in("anna", language)
+    number = document(service, title="Rechnung Holzkontor")
+    proposal, one, two = paid_twice(service, number)
+    confirmed = "SELECT txn_id, amount::int FROM txn_document_links WHERE document_id = %s" \
+        " AND state = 'confirmed' ORDER BY txn_id"  # fmt: skip
+    screen.open("/unmatched?from=2026-03-01&to=2026-03-31")
+    waits = screen.find(f"form[action='/unmatched/link/{proposal}/confirm'] button")
+    waits.send_keys(Keys.ENTER)
+    screen.wait(lambda: service.rows(confirmed, number) == [(one, 1000)])
+    screen.wait(lambda: not screen.driver.find_elements(By.ID, f"booking-{one}"))
+    field = screen.find(f"#booking-{two} input[name=document]")
+    screen.press("l")
+    assert screen.driver.switch_to.active_element.get_attribute("name") == "document"
+    screen.press(Keys.ESCAPE)
+    field.send_keys("999999999", Keys.ENTER)
+    screen.wait(
+        lambda: texts(language)["error.link_not_found.title"] in screen.find("#notice").text
+    )
+    field = screen.find(f"#booking-{two} input[name=document]")
+    assert field.get_attribute("value") == "999999999"
+    field.clear()
+    field.send_keys(str(number), Keys.ENTER)
+    screen.wait(lambda: service.rows(confirmed, number) == [(one, 1000), (two, 190)])
+    screen.wait(lambda: not screen.driver.find_elements(By.ID, f"booking-{two}"))
 
 
 def test_everything_on_a_page_is_reached_by_keyboard(screen: Screen, service: Service) -> None:
@@ -328,7 +404,17 @@ def test_everything_on_a_page_is_reached_by_keyboard(screen: Screen, service: Se
     screen.look(1440, "light")
     screen.sign_in("anna", "de")
     case = question(service, document(service), "due_date", "provider")
-    for place in (f"/inbox/{case}", "/drop", "/search", "/settings"):
+    paid_twice(service, document(service))
+    places = (
+        f"/inbox/{case}",
+        "/drop",
+        "/search",
+        "/settings",
+        "/unmatched",
+        "/deadlines",
+        "/chain",
+    )
+    for place in places:
         screen.open(place)
         wanted = screen.driver.execute_script(
             f"return [...document.querySelectorAll('{CONTROLS}')]"
@@ -352,7 +438,17 @@ def test_no_page_breaks_its_own_policy(screen: Screen, service: Service) -> None
     screen.sign_in("anna", "de")
     number = document(service, media_type="text/html", content=b"<script>alert(1)</script>hello")
     screen.driver.get_log("browser")
-    for place in ("/inbox", f"/d/{number}", "/search", "/drop", "/deadlines", "/settings"):
+    for place in (
+        "/inbox",
+        f"/d/{number}",
+        "/search",
+        "/drop",
+        "/deadlines",
+        "/unmatched",
+        "/chain",
+        "/parked",
+        "/settings",
+    ):
         screen.open(place)
         time.sleep(0.3)
     told = [entry["message"] for entry in screen.driver.get_log("browser")]

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from web_builders import (
     booking,
     browser,
     document,
+    learned_rule,
     parked_arrival,
     question,
     value,
@@ -41,6 +43,7 @@ VERA = frozenset({"vera"})
 WRITERS = NORD_GMBH - VERA
 OWNER = frozenset({"chef"})
 NOT_OWNER = EVERYBODY - OWNER
+NO_MANAGERS = frozenset({"emil", "vera", "eva"})
 _THRESHOLD = "/settings/thresholds/TRIAGE_LEAST_PROJECT"
 _shades = itertools.count()
 
@@ -92,6 +95,35 @@ def _executed(service: Service) -> int:
     return card
 
 
+def _proposal(service: Service) -> tuple[int, int]:
+    """A booking with a proposed receipt; its number and that of the proposal."""
+    number = document(service)
+    service.rows(
+        "UPDATE documents SET doc_type = 'invoice', amount_gross = 119, currency = 'EUR'"
+        " WHERE id = %s",
+        number,
+    )
+    txn = booking(service, number, "intern")
+    ((proposal,),) = service.rows(
+        "INSERT INTO txn_document_links (txn_id, document_id, amount, set_by)"
+        " VALUES (%s, %s, 119, 'tgv') RETURNING id",
+        txn,
+        number,
+    )
+    return txn, proposal
+
+
+def _verdict(word: str, service: Service) -> str:
+    return f"/unmatched/link/{_proposal(service)[1]}/{word}"
+
+
+def _proposed_for(service: Service, path: str) -> str:
+    ((number,),) = service.rows(
+        "SELECT document_id FROM txn_document_links WHERE txn_id = %s", path.split("/")[2]
+    )
+    return str(number)
+
+
 REASON = {"reason": "not needed"}
 TABLE: dict[str, tuple[Expected, ...]] = {
     "GET /chain": (Expected(lambda s: "/chain"),),
@@ -111,6 +143,19 @@ TABLE: dict[str, tuple[Expected, ...]] = {
         Expected(lambda s: "/export/deadlines.xlsx"),
     ),
     "GET /unmatched": (Expected(lambda s: "/unmatched"),),
+    "POST /unmatched/{kind}/{number}/{verdict}": tuple(
+        Expected(partial(_verdict, word), ABOVE, success=303, forbidden=NO_MANAGERS)
+        for word in ("confirm", "reject")
+    ),
+    "POST /unmatched/{txn_id}/link": (
+        Expected(
+            lambda s: f"/unmatched/{_proposal(s)[0]}/link",
+            ABOVE,
+            {"document": _proposed_for},
+            success=303,
+            forbidden=NO_MANAGERS,
+        ),
+    ),
     "GET /export/unmatched-{side}.{form}": (
         Expected(lambda s: "/export/unmatched-bookings.csv"),
         Expected(lambda s: "/export/unmatched-receipts.xlsx"),
@@ -177,6 +222,14 @@ TABLE: dict[str, tuple[Expected, ...]] = {
             lambda s: f"/inbox/cards/{_executed(s)}/withdraw", WRITERS, REASON, 303, forbidden=VERA
         ),
     ),
+    "POST /settings/rules/{rule_id}/off": (
+        Expected(
+            lambda s: f"/settings/rules/{learned_rule(s)}/off",
+            ABOVE,
+            success=303,
+            forbidden=NO_MANAGERS,
+        ),
+    ),
     "POST /settings/tokens": (
         Expected(lambda s: "/settings/tokens", fields={"name": "scanner", "days": "3"}),
     ),
@@ -212,6 +265,14 @@ def test_every_page_stands_in_the_table() -> None:
     assert pages == set(TABLE) | ASKED_ELSEWHERE
 
 
+def _fields(service: Service, path: str, expected: Expected) -> dict[str, Any]:
+    """The fields of the form; a function gives what depends on the path."""
+    return {
+        name: given(service, path) if callable(given) else given
+        for name, given in expected.fields.items()
+    }
+
+
 def _cases() -> Iterator[Any]:
     for route, expectations in TABLE.items():
         for number, expected in enumerate(expectations):
@@ -232,8 +293,9 @@ def test_who_may_gets_the_page_and_nobody_else(
     if route.startswith("GET"):
         answer = person.get(path)
     else:
-        assert person.send(path, csrf="", **expected.fields).status_code == 403
-        answer = person.send(path, csrf=token, **expected.fields)
+        fields = _fields(service, path, expected)
+        assert person.send(path, csrf="", **fields).status_code == 403
+        answer = person.send(path, csrf=token, **fields)
     if login in expected.may:
         assert answer.status_code == expected.success, answer.text
     elif login in expected.forbidden:
@@ -250,7 +312,7 @@ def test_nobody_sees_a_page_without_signing_in(service: Service, route: str) -> 
         if route.startswith("GET"):
             answer = visitor.get(path)
         else:
-            answer = visitor.send(path, **expected.fields)
+            answer = visitor.send(path, **_fields(service, path, expected))
     assert answer.status_code == 401
     assert "tgv_session" not in str(answer.headers.get_list("set-cookie"))
 

@@ -160,12 +160,21 @@ def test_deadlines_name_their_axis_and_computation(service: Service, anna: Brows
         "INSERT INTO prf_contracts (document_id, mandant_id, entity, partner, notice_deadline,"
         " derivation) SELECT id, mandant_id, entity, 'Hafenbau', '2041-01-15', %s FROM documents"
         " WHERE id = %s",
-        Jsonb({"notice_deadline": "end_minus_period: 3 months"}),
+        Jsonb(
+            [
+                {
+                    "rule": "end_minus_period",
+                    "value": "2041-01-15",
+                    "inputs": {"notice_period_days": "91"},
+                    "source": "",
+                }
+            ]
+        ),
         number,
     )
     page = anna.get("/deadlines?from=2041-01-01&to=2041-12-31").text
     assert page.index("Give notice by") < page.index("Due<")
-    assert "end_minus_period: 3 months" in page
+    assert "end_minus_period: notice_period_days 91 = 2041-01-15" in page
     assert "Hafenbau" in page
     assert "Mietvertrag Halle" not in anna.get("/deadlines?from=2041-02-02&to=2041-12-31").text
 
@@ -421,7 +430,7 @@ def test_what_has_no_counterpart_is_listed_until_a_person_confirms_it(
     span = "from=2032-05-01&to=2032-05-31"
     page = anna.get(f"/unmatched?{span}").text
     assert "Beleg Dachziegel" in page
-    assert "-119 EUR" in page
+    assert "-119.00\u00a0EUR" in page
     assert "<script>alert" not in page
     assert "'=1+1" in anna.get(f"/export/unmatched-bookings.csv?{span}").text
     assert "Beleg Dachziegel" not in anna.get("/unmatched?from=2032-06-01").text
@@ -432,13 +441,73 @@ def test_what_has_no_counterpart_is_listed_until_a_person_confirms_it(
         number,
     )
     proposed = anna.get(f"/unmatched?{span}").text
-    assert f'#machine"></use></svg> <a href="/d/{number}">' in proposed
-    assert "Beleg Dachziegel" not in proposed
-    service.rows("UPDATE txn_document_links SET state = 'confirmed' WHERE txn_id = %s", paid)
-    assert "Every booking has its receipt." in anna.get(f"/unmatched?{span}").text
+    assert f'#machine"></use></svg> Receipt <a href="/d/{number}">' in proposed
+    assert "Beleg Dachziegel" in proposed
+    ((link,),) = service.rows("SELECT id FROM txn_document_links WHERE txn_id = %s", paid)
+    assert f'action="/unmatched/link/{link}/confirm"' in proposed
+    asked = {"first": "2032-05-01", "last": "2032-05-31"}
+    done = anna.send(f"/unmatched/link/{link}/confirm", **asked)
+    assert (done.status_code, done.headers["location"]) == (303, f"/unmatched?{span}")
+    late = anna.send(f"/unmatched/link/{link}/reject", **asked)
+    assert late.status_code == 404
+    assert "That proposal is not there any more" in late.text
+    settled = anna.get(f"/unmatched?{span}").text
+    assert "Every booking has its receipt." in settled
+    assert "Every receipt has its booking." in settled
     for wrong in ("from=2032-02-30", "from=2032-03-02&to=2032-03-01", "from=%00"):
         assert anna.get(f"/unmatched?{wrong}").status_code == 422, wrong
     assert anna.get("/export/unmatched-nothing.csv").status_code in (404, 422)
+
+
+def test_a_booking_is_linked_by_hand(service: Service, anna: Browser) -> None:
+    number = document(service, title="Beleg Kranmiete")
+    service.rows(
+        "UPDATE documents SET doc_type = 'invoice', amount_gross = 200, currency = 'EUR',"
+        " invoice_date = '2033-05-04' WHERE id = %s",
+        number,
+    )
+    paid = booking(service, number, "intern", amount="-119.00")
+    service.rows("UPDATE txn_master SET booking_date = '2033-05-05' WHERE id = %s", paid)
+    refused = anna.send(f"/unmatched/{paid}/link", document="999999")
+    assert refused.status_code == 404
+    assert anna.send(f"/unmatched/{paid}/link", document=str(number)).status_code == 303
+    page = anna.get("/unmatched?from=2033-05-01&to=2033-05-31").text
+    assert "Every booking has its receipt." in page
+    assert "81.00\u00a0EUR" in page
+    again = anna.send(f"/unmatched/{paid}/link", document=str(number))
+    assert again.status_code == 409
+    assert "These cannot be linked" in again.text
+
+
+@pytest.mark.parametrize(
+    ("language", "shown", "written"),
+    [
+        ("de", "1.234,50\u00a0EUR", '"1234,50"'),
+        ("fr", "1\u202f234,50\u00a0EUR", '"1234,50"'),
+        ("en", "1,234.50\u00a0EUR", '"1234.50"'),
+    ],
+)
+def test_money_is_written_as_its_reader_writes_it(
+    service: Service, language: str, shown: str, written: str
+) -> None:
+    number = document(service, title=f"Betrag {language}")
+    service.rows(
+        "UPDATE documents SET doc_type = 'invoice', amount_gross = 1234.5, currency = 'EUR',"
+        " provider = %s, invoice_date = '2034-05-04', date_received = '2034-05-04' WHERE id = %s",
+        f"Kontor {language}",
+        number,
+    )
+    value(service, number, "amount_gross", "1234.50")
+    span = "from=2034-05-01&to=2034-05-31"
+    with browser(service, "anna", language) as person:
+        for path in (f"/unmatched?{span}", f"/search?provider=Kontor%20{language}"):
+            assert shown in person.get(path).text, path
+        assert shown.split("\u00a0")[0] in person.get(f"/d/{number}").text
+        for path in (
+            f"/export/unmatched-receipts.csv?{span}",
+            f"/export/documents.csv?provider=Kontor%20{language}",
+        ):
+            assert written in person.get(path).text, path
 
 
 def test_a_threshold_is_simulated_before_it_is_set(service: Service) -> None:

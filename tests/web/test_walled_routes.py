@@ -12,7 +12,15 @@ from typing import Any
 import httpx
 import pytest
 from fastapi.routing import APIRoute
-from web_builders import Service, document, parked_arrival, question, value, working_material
+from web_builders import (
+    Service,
+    document,
+    learned_rule,
+    parked_arrival,
+    question,
+    value,
+    working_material,
+)
 
 from tgv_dagster.web.app import ROUTERS
 
@@ -93,26 +101,6 @@ def _executed_card(service: Service) -> int:
     number = made.json()["id"]
     assert service.post(f"/api/cards/{number}/execute", "anna").status_code == 200
     return number
-
-
-def _rule(service: Service) -> int:
-    """A proposed rule of the tenant nord, with its case."""
-    numbers = [document(service) for _ in range(3)]
-    mark = f"Meier {numbers[0]}"
-    for number in numbers:
-        service.rows(
-            "UPDATE documents SET cues = jsonb_build_object('provider', %s::text) WHERE id = %s",
-            mark,
-            number,
-        )
-        answered = service.post(
-            f"/api/cases/{question(service, number, 'provider')}/answer",
-            "anna",
-            json={"values": {"provider": f"{mark} GmbH"}},
-        )
-        assert answered.status_code == 200
-    ((rule_id,),) = service.rows("SELECT max(id) FROM pattern_rules")
-    return rule_id
 
 
 _THRESHOLD = "/api/thresholds/TRIAGE_LEAST_PROJECT"
@@ -225,7 +213,7 @@ TABLE: dict[str, tuple[Expected, ...]] = {
     ),
     "POST /api/rules/{rule_id}/off": (
         Expected(
-            lambda s: (f"/api/rules/{_rule(s)}/off", {}),
+            lambda s: (f"/api/rules/{learned_rule(s)}/off", {}),
             MANAGERS_OF_NORD,
             forbidden=EVERYBODY - MANAGERS,
         ),

@@ -369,6 +369,26 @@ def booking(
     return made
 
 
+def learned_rule(service: Service) -> int:
+    """A proposed rule of the tenant nord, with its case."""
+    numbers = [document(service) for _ in range(3)]
+    mark = f"Meier {numbers[0]}"
+    for number in numbers:
+        service.rows(
+            "UPDATE documents SET cues = jsonb_build_object('provider', %s::text) WHERE id = %s",
+            mark,
+            number,
+        )
+        answered = service.post(
+            f"/api/cases/{question(service, number, 'provider')}/answer",
+            "anna",
+            json={"values": {"provider": f"{mark} GmbH"}},
+        )
+        assert answered.status_code == 200
+    ((rule_id,),) = service.rows("SELECT max(id) FROM pattern_rules")
+    return rule_id
+
+
 PASSWORD = "vier Eichen am Hafen"
 
 

@@ -75,6 +75,36 @@ def list_cases(
     return tuple(case_of(row) for row in rows)
 
 
+@dataclass(frozen=True, slots=True)
+class CaseHead:
+    """A case as a list shows it; `fields` are those of its first open points."""
+
+    id: int
+    kind: str
+    subject: str
+    reason: str
+    created_at: datetime
+    fields: tuple[str, ...]
+
+
+_HEADS = """
+    SELECT id, kind, subject_kind || ':' || subject_key, reason, created_at,
+        jsonb_path_query_array(open_points, '$[0 to 2].field')
+    FROM cases WHERE state = 'open' AND (NOT %(parked)s OR kind = %(kind)s) AND id > %(after)s
+    ORDER BY id LIMIT %(limit)s
+"""
+
+
+def case_heads(
+    database: Database, scope: Scope, *, parked_only: bool = False, limit: int, after_id: int = 0
+) -> tuple[CaseHead, ...]:
+    """Open cases that the scope may see, oldest first, with what a list shows of them."""
+    asked = {"parked": parked_only, "kind": CaseKind.PARKED, "after": after_id, "limit": limit}
+    with database.reading(scope) as connection:
+        rows = connection.execute(_HEADS, asked).fetchall()
+    return tuple(CaseHead(*row[:5], fields=tuple(map(str, row[5]))) for row in rows)
+
+
 def get_case(database: Database, scope: Scope, case_id: int) -> CaseRow:
     """One case; CaseNotFound when it does not exist for this reader."""
     with database.reading(scope) as connection:

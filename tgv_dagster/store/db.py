@@ -121,22 +121,18 @@ class Database:
         """One read-only transaction in which only rows of `scope` exist (CONF-06)."""
         with _pooled(self._reader) as connection, connection.transaction():
             walls = scope.session_settings()
-            settings = _READING | {key: walls[key] for key in SESSION_KEYS}
-            # One statement: each costs a small tenant's search as much as its comparison.
-            connection.execute(
-                sql.SQL("SELECT {}").format(
-                    sql.SQL(", ").join(
-                        sql.SQL("set_config({}, {}, true)").format(
-                            sql.Literal(key), sql.Literal(value)
-                        )
-                        for key, value in settings.items()
-                    )
-                )
-            )
+            connection.execute(_OPEN, [walls[key] for key in SESSION_KEYS])
             yield connection
 
 
-_READING = {"transaction_read_only": "on", "plan_cache_mode": "force_custom_plan"}
+_READING = ("'transaction_read_only', 'on'", "'plan_cache_mode', 'force_custom_plan'")
+_OPEN = "SELECT {}".format(
+    ", ".join(
+        f"set_config({setting}, true)"
+        for setting in (*_READING, *(f"'{key}', %s" for key in SESSION_KEYS))
+    )
+).encode()
+"""One statement: each costs a small tenant's search as much as its comparison."""
 
 
 def rows_as_dicts(connection: Connection) -> psycopg.Cursor[dict[str, Any]]:

@@ -98,8 +98,23 @@ class Scope:
         (console, http, job). Raises ScopeError when no current membership fits.
         """
         with database.worker() as connection:
-            user_id, memberships = _memberships(connection, login)
-            chosen = _choose(connection, memberships, mandant)
+            return cls.within(
+                connection, login, mandant=mandant, source=source, include_test=include_test
+            )
+
+    @classmethod
+    def within(
+        cls,
+        connection: Connection,
+        login: str,
+        *,
+        mandant: str | None = None,
+        source: str,
+        include_test: bool = False,
+    ) -> Scope:
+        """`for_principal` in a transaction of the flow that stands already."""
+        user_id, memberships = _memberships(connection, login)
+        chosen = _choose(connection, memberships, mandant)
         return cls(
             principal=login,
             user_id=user_id,

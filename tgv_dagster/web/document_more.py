@@ -6,7 +6,8 @@ Reads only behind the walls and in a constant number of statements, however long
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 
 from tgv_dagster.store.db import Database
 from tgv_dagster.store.levels import Level, is_known
@@ -19,11 +20,23 @@ MOST_LINKS = 50
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another document: `kind` is parent (it came out of that one), part, reply or booking."""
+    """Another document: `kind` is parent (it came out of that one), part or reply."""
 
     kind: str
     document_id: int
     title: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedBooking:
+    """A booking that this document explains by `amount`; `confirmed` by a person, or proposed."""
+
+    txn_id: int
+    day: date
+    purpose: str
+    amount: Decimal
+    currency: str
+    confirmed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +67,7 @@ class Surroundings:
     persons: tuple[str, ...]
     circle: tuple[str, ...] | None
     links: tuple[Related, ...]
+    bookings: tuple[LinkedBooking, ...]
     chunks: tuple[Passage, ...]
     history: tuple[Happened, ...]
 
@@ -66,6 +80,7 @@ def surroundings(database: Database, scope: Scope, document_id: int) -> Surround
             (document_id,),
         ).fetchone()
         links = connection.execute(_LINKS, {"id": document_id, "most": MOST_LINKS}).fetchall()
+        bookings = connection.execute(_BOOKINGS, (document_id, MOST_LINKS)).fetchall()
         chunks = connection.execute(
             "SELECT page_from, page_to, content FROM rag_chunks WHERE document_id = %s AND active"
             " ORDER BY chunk_no LIMIT %s",
@@ -82,6 +97,7 @@ def surroundings(database: Database, scope: Scope, document_id: int) -> Surround
         persons=_names(database, persons),
         circle=None if circle is None else _names(database, circle),
         links=tuple(Related(*row) for row in links),
+        bookings=tuple(LinkedBooking(*row) for row in bookings),
         chunks=tuple(Passage(*row) for row in chunks),
         history=tuple(Happened(*row) for row in history),
     )
@@ -94,10 +110,18 @@ _LINKS = """
         SELECT 'parent' AS kind, p.document_id FROM own JOIN arrivals p ON p.id = own.parent_id
         UNION SELECT 'part', c.document_id FROM own JOIN arrivals c ON c.parent_id = own.id
         UNION SELECT 'part', s.document_id FROM own JOIN arrivals s ON s.parent_id = own.parent_id
-        UNION SELECT 'reply', r.id FROM me JOIN documents r
-            ON r.message_id = me.in_reply_to OR r.in_reply_to = me.message_id
+        UNION SELECT 'reply', r.id FROM me JOIN documents r ON r.message_id = me.in_reply_to
+        UNION SELECT 'reply', r.id FROM me JOIN documents r ON r.in_reply_to = me.message_id
     ) found JOIN documents d ON d.id = found.document_id
     WHERE d.id <> %(id)s ORDER BY 1, 2 LIMIT %(most)s
+"""
+
+
+_BOOKINGS = """
+    SELECT t.id, t.booking_date, coalesce(nullif(t.counterparty_name, ''), t.purpose), l.amount,
+        t.currency, l.state = 'confirmed'
+    FROM txn_document_links l JOIN txn_master t ON t.id = l.txn_id
+    WHERE l.document_id = %s ORDER BY t.booking_date, t.id LIMIT %s
 """
 
 

@@ -32,6 +32,7 @@ from tgv_dagster.arrive.upload import (
     NothingToTake,
     PersonsUnknown,
 )
+from tgv_dagster.bank.deciding import LinkNotFound, LinkRefused
 from tgv_dagster.clarify.cases import BeingRebuilt, CaseClosed, CaseNotFound, NotAnswerable
 from tgv_dagster.clarify.execution import (
     CardNotExecutable,
@@ -221,6 +222,8 @@ _TABLE: tuple[tuple[type[Exception], Answer], ...] = (
         BeingRebuilt,
         Answer(409, "being_rebuilt", None, "Send it again.", (("Retry-After", "5"),)),
     ),
+    (LinkNotFound, Answer(404, "link_not_found", None, "Open the list again.")),
+    (LinkRefused, Answer(409, "link_refused", None, "Nothing was changed; open the list again.")),
     (CardStale, Answer(409, "card_stale", None, "Read the case again; it has a new card.")),
     (CardNotExecutable, Answer(409, "not_yet_executable", None, "Do it by hand, or dismiss it.")),
     (Refused, Answer(409, "not_executed", None, "Nothing was changed; read the case again.")),

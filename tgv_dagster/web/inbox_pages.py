@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from tgv_dagster import vollzug
 from tgv_dagster.clarify import conversation, decisions
-from tgv_dagster.clarify.cases import CaseRow, NotAnswerable, list_cases
+from tgv_dagster.clarify.cases import CaseHead, CaseRow, NotAnswerable, case_heads
 from tgv_dagster.clarify.conversation import Conversation
 from tgv_dagster.clarify.execution import CardRow
 from tgv_dagster.installation import Installation
@@ -57,21 +57,27 @@ class OpenPoint:
 @router.get("/inbox")
 def inbox(request: Request, service: Service, scope: Viewer) -> Response:
     """The oldest open case, with the list of the others beside it."""
-    cases = list_cases(service.database, scope, limit=1)
+    cases = case_heads(service.database, scope, limit=MOST_CASES + 1)
     if cases:
-        return _shown(request, service, scope, cases[0].id)
+        return _shown(request, service, scope, cases[0].id, cases)
     return pages.render(request, "inbox.html", cases=[], talk=None, document=None, place=None)
 
 
 @router.get("/inbox/{case_id}")
 def case(case_id: Number, request: Request, service: Service, scope: Viewer) -> HTMLResponse:
     """One case: what is open, the place in the document, the card, the conversation."""
-    return _shown(request, service, scope, case_id)
+    cases = case_heads(service.database, scope, limit=MOST_CASES + 1)
+    return _shown(request, service, scope, case_id, cases)
 
 
-def _shown(request: Request, service: Installation, scope: Scope, case_id: int) -> HTMLResponse:
+def _shown(
+    request: Request,
+    service: Installation,
+    scope: Scope,
+    case_id: int,
+    cases: tuple[CaseHead, ...],
+) -> HTMLResponse:
     talk = conversation.read(vollzug.executor_of(service), scope, case_id)
-    cases = list_cases(service.database, scope, limit=MOST_CASES + 1)
     document = _document(service, scope, talk.case)
     points = _points(talk.case, service, scope)
     place = _place(service, scope, talk.case, document)
@@ -139,7 +145,7 @@ def _acceptable(talk: Conversation) -> CardRow | None:
     return next((card for card in fit if card.may_execute), None)
 
 
-def _after(cases: tuple[CaseRow, ...], case_id: int) -> int | None:
+def _after(cases: tuple[CaseHead, ...], case_id: int) -> int | None:
     """The case to go to next: the one after this, else the first other one."""
     others = [row.id for row in cases if row.id != case_id]
     return next((number for number in others if number > case_id), others[0] if others else None)
@@ -235,7 +241,7 @@ def _onward(
     """To the next open case, or back to this one while something of it is open."""
     if stays:
         return RedirectResponse(f"/inbox/{case_id}", status_code=303)
-    cases = list_cases(service.database, scope, limit=2, after_id=case_id)
+    cases = case_heads(service.database, scope, limit=2, after_id=case_id)
     following = next((f"/inbox/{row.id}" for row in cases), "/inbox")
     return RedirectResponse(following, status_code=303)
 
@@ -243,6 +249,6 @@ def _onward(
 @router.get("/parked")
 def parked(request: Request, service: Service, scope: Viewer) -> HTMLResponse:
     """What is parked or held, each with its reason."""
-    cases = list_cases(service.database, scope, parked_only=True, limit=MOST_CASES + 1)
+    cases = case_heads(service.database, scope, parked_only=True, limit=MOST_CASES + 1)
     more = len(cases) > MOST_CASES
     return pages.render(request, "parked.html", cases=cases[:MOST_CASES], more=more)

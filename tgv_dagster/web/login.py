@@ -134,7 +134,8 @@ def _first_tenant(service: Installation, login: str) -> SessionHolder | None:
     except ScopeError:
         return None
     holders = (SessionHolder(0, login, m.mandant_slug) for m in memberships)
-    return next((h for h in holders if scope_of(service.database, h) is not None), None)
+    with service.database.worker() as connection:
+        return next((h for h in holders if scope_of(connection, h) is not None), None)
 
 
 def _begun(
@@ -221,7 +222,9 @@ def change_tenant(
     if not request.state.by_session:
         raise ScopeError("A token stays in its tenant.")
     holder = SessionHolder(0, scope.principal, mandant or None)
-    if scope_of(service.database, holder) is None:
+    with service.database.worker() as connection:
+        found = scope_of(connection, holder)
+    if found is None:
         raise ScopeError("You have no membership in that tenant.")
     return _begun(request, service, scope.user_id, holder, "/")
 

@@ -92,6 +92,7 @@ def render(
             day=speaker.day,
             moment=speaker.moment,
             number=speaker.number,
+            money=speaker.money,
             viewer=getattr(request.state, "scope", None),
             by_session=getattr(request.state, "by_session", False),
             csrf=forms.token_for(request) if with_form else forms.known_token(request),

@@ -13,7 +13,7 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from tgv_dagster.installation import Installation
-from tgv_dagster.store.db import Database
+from tgv_dagster.store.db import Connection, Database
 from tgv_dagster.store.events import Event, record
 from tgv_dagster.store.levels import Role
 from tgv_dagster.store.scope import Scope, ScopeError
@@ -44,6 +44,11 @@ def installation_of(request: Request) -> Installation:
     return cast("Installation", request.app.state.installation)
 
 
+async def service_of(request: Request) -> Installation:
+    """`installation_of` as a dependency; a coroutine, so that it costs no thread."""
+    return installation_of(request)
+
+
 def route_of(request: Request) -> str:
     """Method and template of the route, without any number or word of the request."""
     return f"{request.method} {request.scope['route'].path}"
@@ -63,24 +68,25 @@ def authenticate(
 
     A refusal is recorded as an event. Raises Unauthenticated.
     """
-    if token is None and session is not None:
-        holder = sessions.check(database, session)
-    else:
-        holder = check_token(database, token)
+    with database.worker() as connection:
+        if token is None and session is not None:
+            holder = sessions.check(connection, session)
+        else:
+            holder = check_token(connection, token)
+        scope = None if isinstance(holder, Refusal | SessionEnd) else scope_of(connection, holder)
     if isinstance(holder, Refusal | SessionEnd):
         record_denial(database, ANONYMOUS, None, route, holder)
         raise Unauthenticated
-    scope = scope_of(database, holder)
     if scope is None:
         record_denial(database, holder.login, None, route, Refusal.NO_MEMBERSHIP)
         raise Unauthenticated
     return scope
 
 
-def scope_of(database: Database, holder: Holder | SessionHolder) -> Scope | None:
+def scope_of(connection: Connection, holder: Holder | SessionHolder) -> Scope | None:
     """What the holder may see now; None when nothing is left of the membership."""
     try:
-        scope = Scope.for_principal(database, holder.login, mandant=holder.mandant, source=SOURCE)
+        scope = Scope.within(connection, holder.login, mandant=holder.mandant, source=SOURCE)
     except ScopeError:
         return None
     # Over all tenants acts the owner only; whoever is not owner any more holds nothing.
@@ -136,4 +142,4 @@ def record_denial(
 Viewer = Annotated[Scope, Depends(require(Role.VIEWER))]
 Editor = Annotated[Scope, Depends(require(Role.EDITOR))]
 Owner = Annotated[Scope, Depends(require(Role.SUPER_ADMIN, whole_installation=True))]
-Service = Annotated[Installation, Depends(installation_of)]
+Service = Annotated[Installation, Depends(service_of)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from tgv_dagster.store.db import Connection, Database
+from tgv_dagster.store.db import Connection
 from tgv_dagster.web import forms
 
 IDLE = timedelta(hours=12)
@@ -59,30 +59,27 @@ def begin(
     return secret
 
 
-def check(database: Database, secret: str) -> SessionHolder | SessionEnd:
+def check(connection: Connection, secret: str) -> SessionHolder | SessionEnd:
     """Whom the secret stands for, or why for nobody; notices that the session is in use."""
-    with database.worker() as connection:
-        row = connection.execute(
-            """
-            SELECT s.id, u.login, s.mandant_slug, s.ended_at IS NOT NULL,
-                s.created_at < now() - %(longest)s::interval
-                    OR s.last_seen_at < now() - %(idle)s::interval,
-                s.last_seen_at < now() - %(noticed)s::interval
-            FROM web_sessions s JOIN users u ON u.id = s.user_id
-            WHERE s.secret_hash = %(hash)s
-            """,
-            {"hash": _hash(secret), "longest": LONGEST, "idle": IDLE, "noticed": _NOTICED_AFTER},
-        ).fetchone()
-        if row is None:
-            return SessionEnd.UNKNOWN
-        if row[3]:
-            return SessionEnd.ENDED
-        if row[4]:
-            return SessionEnd.EXPIRED
-        if row[5]:
-            connection.execute(
-                "UPDATE web_sessions SET last_seen_at = now() WHERE id = %s", (row[0],)
-            )
+    row = connection.execute(
+        """
+        SELECT s.id, u.login, s.mandant_slug, s.ended_at IS NOT NULL,
+            s.created_at < now() - %(longest)s::interval
+                OR s.last_seen_at < now() - %(idle)s::interval,
+            s.last_seen_at < now() - %(noticed)s::interval
+        FROM web_sessions s JOIN users u ON u.id = s.user_id
+        WHERE s.secret_hash = %(hash)s
+        """,
+        {"hash": _hash(secret), "longest": LONGEST, "idle": IDLE, "noticed": _NOTICED_AFTER},
+    ).fetchone()
+    if row is None:
+        return SessionEnd.UNKNOWN
+    if row[3]:
+        return SessionEnd.ENDED
+    if row[4]:
+        return SessionEnd.EXPIRED
+    if row[5]:
+        connection.execute("UPDATE web_sessions SET last_seen_at = now() WHERE id = %s", (row[0],))
     return SessionHolder(row[0], row[1], row[2])
 
 

@@ -11,12 +11,13 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from tgv_dagster import vollzug
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.scope import Scope, ScopeError
 from tgv_dagster.web import pages, passwords, tokens
 from tgv_dagster.web.errors import NotFound
 from tgv_dagster.web.passwords import PasswordError
-from tgv_dagster.web.principals import Service, Viewer
+from tgv_dagster.web.principals import Editor, Service, Viewer
 from tgv_dagster.web.schemas import Number
 from tgv_dagster.web.settings_view import settings_view, tenant_of, tokens_of
 from tgv_dagster.web.throttle import Throttle
@@ -70,6 +71,13 @@ def revoke_token(token_id: Number, request: Request, service: Service, scope: Vi
         raise NotFound
     tokens.revoke_token(service.database, token_id, by=scope.principal)
     return RedirectResponse("/settings", status_code=303)
+
+
+@router.post("/settings/rules/{rule_id}/off")
+def switch_rule_off(rule_id: Number, service: Service, scope: Editor) -> Response:
+    """Switch a learned rule off; the values it set are taken back."""
+    vollzug.switch_rule_off(service, scope, rule_id)
+    return RedirectResponse("/settings#learned", status_code=303)
 
 
 @router.post("/settings/password")

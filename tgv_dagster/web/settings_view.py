@@ -58,6 +58,7 @@ class LearnedRow:
     state: str
     approved_by: str | None
     changed_at: datetime
+    case_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,8 @@ def settings_view(database: Database, scope: Scope) -> SettingsView:
             (MOST_ROWS,),
         ).fetchall()
         learned = connection.execute(
-            "SELECT id, condition::text, effect::text, state, approved_by, changed_at"
-            " FROM pattern_rules ORDER BY id DESC LIMIT %s",
+            "SELECT id, condition::text, effect::text, state, approved_by, changed_at,"
+            " case_id FROM pattern_rules ORDER BY id DESC LIMIT %s",
             (MOST_ROWS,),
         ).fetchall()
         tuning = connection.execute(
@@ -122,8 +123,9 @@ def settings_view(database: Database, scope: Scope) -> SettingsView:
             " FROM tuning_values ORDER BY key"
         ).fetchall()
     manages = scope.role.at_least(Role.MANDANT_ADMIN)
+    tenant = str(tenants[0][0]) if scope.mandant_id is not None and tenants else None
     return SettingsView(
-        tenant=tenants[0][0] if scope.mandant_id is not None and tenants else None,
+        tenant=tenant,
         memberships=memberships_of(database, scope.principal),
         entities=tuple(EntityRow(*row) for row in entities),
         projects=tuple((code, entity, name) for code, entity, name in projects),
@@ -132,7 +134,7 @@ def settings_view(database: Database, scope: Scope) -> SettingsView:
         learned=tuple(LearnedRow(*row) for row in learned),
         tuning=tuple(TuningRow(*row) for row in tuning),
         users=list_users(database, mandant_id=scope.mandant_id) if manages else None,
-        tokens=tokens_of(database, scope),
+        tokens=_tokens(database, scope, tenant),
     )
 
 
@@ -147,7 +149,10 @@ def tenant_of(database: Database, scope: Scope) -> str | None:
 
 def tokens_of(database: Database, scope: Scope) -> tuple[TokenRow, ...]:
     """Tokens the reader may see and revoke: the own ones in this tenant; all of a managed one."""
-    tenant = tenant_of(database, scope)
+    return _tokens(database, scope, tenant_of(database, scope))
+
+
+def _tokens(database: Database, scope: Scope, tenant: str | None) -> tuple[TokenRow, ...]:
     manages = scope.role.at_least(Role.MANDANT_ADMIN)
     return tuple(
         token

@@ -140,19 +140,18 @@ def revoke_token(database: Database, token_id: int, *, by: str) -> bool:
     return True
 
 
-def check_token(database: Database, text: str | None) -> Holder | Refusal:
+def check_token(connection: Connection, text: str | None) -> Holder | Refusal:
     """Whom the token stands for, or why it stands for nobody (compared in constant time)."""
     if not text:
         return Refusal.NO_TOKEN
     parts = _FORM.fullmatch(text)
     if parts is None:
         return Refusal.MALFORMED
-    with database.worker() as connection:
-        row = connection.execute(
-            f"SELECT t.token_hash, u.login, t.mandant_slug, {_STATE} FROM api_tokens t"
-            " JOIN users u ON u.id = t.user_id WHERE t.id = %s".encode(),
-            (int(parts[1]),),
-        ).fetchone()
+    row = connection.execute(
+        f"SELECT t.token_hash, u.login, t.mandant_slug, {_STATE} FROM api_tokens t"
+        " JOIN users u ON u.id = t.user_id WHERE t.id = %s".encode(),
+        (int(parts[1]),),
+    ).fetchone()
     expected = _hash("") if row is None else row[0]
     if not hmac.compare_digest(expected, _hash(parts[2])) or row is None:
         return Refusal.UNKNOWN

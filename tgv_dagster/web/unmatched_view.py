@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 from tgv_dagster.bank import figures
+from tgv_dagster.bank.matching import Proposed
 from tgv_dagster.store.db import Database
 from tgv_dagster.store.scope import Scope
 
@@ -18,26 +20,40 @@ MOST_ROWS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class OpenBooking:
-    """A booking that no confirmed receipt explains.
+class Proposal:
+    """What nobody decided yet about a booking; `other` is a document or the other booking."""
 
-    `amount` has the sign of the account. `document_id` is the receipt that is proposed, if one is
-    and the reader sees it.
+    kind: Proposed
+    id: int
+    other: int
+    amount: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBooking:
+    """A booking that confirmed receipts do not explain by its whole amount.
+
+    `amount` has the sign of the account; `rest` is what no confirmed receipt explains, without a
+    sign. `proposals`: those whose other end the reader sees.
     """
 
     id: int
     day: date
     entity: str
     amount: Decimal
+    rest: Decimal
     currency: str
     counterparty: str | None
     purpose: str
-    document_id: int | None
+    proposals: tuple[Proposal, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OpenReceipt:
-    """A filed invoice, receipt or credit note without a booking. `amount` as the paper says it."""
+    """An invoice, receipt or credit note that is not closed. `amount` as the paper says it.
+
+    `rest` is what no confirmed booking pays, without a sign; None where the amount is not known.
+    """
 
     document_id: int
     day: date
@@ -45,6 +61,7 @@ class OpenReceipt:
     title: str
     provider: str | None
     amount: Decimal | None
+    rest: Decimal | None
     currency: str | None
 
 
@@ -73,32 +90,40 @@ def open_money(
         receipts = connection.execute(_RECEIPTS, span).fetchall()
     return OpenMoney(
         months=months,
-        bookings=tuple(OpenBooking(*row) for row in bookings[:limit]),
+        bookings=tuple(
+            OpenBooking(*row[:8], proposals=_proposals(row[8])) for row in bookings[:limit]
+        ),
         receipts=tuple(OpenReceipt(*row) for row in receipts[:limit]),
         truncated=max(len(bookings), len(receipts)) > limit,
     )
 
 
-_BOOKINGS = """
-    SELECT t.id, t.booking_date, t.entity, t.amount, t.currency, t.counterparty_name, t.purpose,
-        (SELECT min(d.id) FROM txn_document_links l JOIN documents d ON d.id = l.document_id
-            WHERE l.txn_id = t.id)
-    FROM txn_master t
-    WHERE NOT t.is_test AND t.entity IS NOT NULL AND t.reversal_of IS NULL
-      AND t.booking_date BETWEEN %(first)s AND %(last)s
-      AND NOT EXISTS (SELECT 1 FROM txn_transfers x WHERE x.out_txn = t.id)
-      AND NOT EXISTS (SELECT 1 FROM txn_transfers x WHERE x.in_txn = t.id)
-      AND NOT EXISTS (
-          SELECT 1 FROM txn_document_links l WHERE l.txn_id = t.id AND l.state = 'confirmed')
+def _proposals(rows: list[list[Any]] | None) -> tuple[Proposal, ...]:
+    return tuple(
+        Proposal(Proposed(kind), number, other, Decimal(amount))
+        for kind, number, other, amount in rows or ()
+    )
+
+
+_PROPOSALS = """(SELECT jsonb_agg(jsonb_build_array(p.kind, p.id, p.other, p.amount::text)
+        ORDER BY p.kind, p.id) FROM (
+    SELECT 'link' AS kind, k.id, k.document_id AS other, k.amount
+        FROM txn_document_links k WHERE k.txn_id = t.id AND k.state = 'proposed'
+    UNION ALL SELECT 'transfer', x.id, x.in_txn, abs(t.amount)
+        FROM txn_transfers x JOIN txn_master o ON o.id = x.in_txn
+        WHERE x.out_txn = t.id AND x.state = 'proposed'
+    UNION ALL SELECT 'transfer', x.id, x.out_txn, abs(t.amount)
+        FROM txn_transfers x JOIN txn_master o ON o.id = x.out_txn
+        WHERE x.in_txn = t.id AND x.state = 'proposed') p)"""
+_BOOKINGS = f"""
+    SELECT t.id, t.booking_date, t.entity, t.amount, abs(t.amount) - coalesce(l.paid, 0),
+        t.currency, t.counterparty_name, t.purpose, {_PROPOSALS}
+    FROM {figures.OPEN_BOOKINGS} AND t.booking_date BETWEEN %(first)s AND %(last)s
     ORDER BY t.booking_date DESC, t.id DESC LIMIT %(limit)s
-"""
-_RECEIPTS = """
-    SELECT d.id, coalesce(d.invoice_date, d.date_received::date) AS day, d.entity,
-        coalesce(nullif(d.title, ''), d.file_name), d.provider, d.amount_gross, d.currency
-    FROM documents d
-    WHERE NOT d.is_test AND d.state = 'active' AND d.entity IS NOT NULL
-      AND d.doc_type IN ('invoice', 'receipt', 'credit_note')
-      AND coalesce(d.invoice_date, d.date_received::date) BETWEEN %(first)s AND %(last)s
-      AND NOT EXISTS (SELECT 1 FROM txn_document_links l WHERE l.document_id = d.id)
+""".encode()
+_RECEIPTS = f"""
+    SELECT d.id, {figures.RECEIPT_DAY} AS day, d.entity, coalesce(nullif(d.title, ''), d.file_name),
+        d.provider, d.amount_gross, abs(d.amount_gross) - coalesce(l.paid, 0), d.currency
+    FROM {figures.OPEN_RECEIPTS} AND {figures.RECEIPT_DAY} BETWEEN %(first)s AND %(last)s
     ORDER BY day DESC, d.id DESC LIMIT %(limit)s
-"""
+""".encode()
