@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from PIL import Image
 from reportlab.pdfgen.canvas import Canvas
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service as ChromeService
@@ -27,7 +28,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.ui import WebDriverWait
+from selenium.webdriver.support.ui import Select, WebDriverWait
 from web_builders import (
     PASSWORD,
     Service,
@@ -222,6 +223,66 @@ def test_a_day_drop_decide_find(
     screen.wait(lambda: screen.says(f"{say['document.number']} {number}"))
     screen.picture(f"document-{language}.png")
     assert screen.says(say["origin.human"])
+
+
+@pytest.mark.parametrize(
+    ("language", "word", "holder"),
+    [("de", "Drehleier", "Holzkontor & Söhne"), ("fr", "Zimbalom", "Atelier Façade")],
+)
+def test_a_drop_for_certain_persons_with_what_is_known_of_rights(
+    screen: Screen, service: Service, tmp_path: Path, language: str, word: str, holder: str
+) -> None:
+    say = texts(language)
+    activate(service, "emil")
+    screen.look(360, "dark")
+    screen.sign_in("emil", language)
+    screen.open("/drop")
+    assert not screen.find(".rights[data-kind=paper]").is_displayed(), "nothing waits yet"
+    picture = tmp_path / f"Werkbank-{language}.png"
+    Image.new("RGB", (40, 30), (90, len(word), 7)).save(picture)
+    paper = letter(tmp_path, f"Brief-{word}.pdf", *(line.format(word=word) for line in LETTER))
+    for path in (paper, picture):
+        screen.find("#files").send_keys(str(path))
+    screen.wait(lambda: screen.find(".rights[data-kind=picture]").is_displayed())
+    assert not screen.find(".rights[data-kind=audio]").is_displayed()
+    assert screen.says(say["drop.rights_verbatim_ok.paper"])
+    assert screen.says(say["drop.rights_copyright_holder.picture"])
+    screen.find("#chosen li:nth-child(2) button").click()
+    screen.wait(lambda: not screen.find(".rights[data-kind=picture]").is_displayed())
+
+    screen.find(".names summary").click()
+    screen.find("input[name=persons][value=vera]").click()
+    Select(screen.find("[name='paper:rights_verbatim_ok']")).select_by_visible_text(
+        say["yes_or_no.false"]
+    )
+    screen.find("[name='paper:rights_copyright_holder']").send_keys(holder)
+    screen.find("textarea[name=intent]").send_keys(f"nur für Vera: {word}")
+    for width, scheme in ((360, "dark"), (1440, "light")):
+        screen.look(width, scheme)
+        screen.picture(f"drop-answers-{language}-{width}-{scheme}.png")
+    screen.find("#send").click()
+    screen.wait(lambda: say["upload.taken"] in screen.find("#chosen").text)
+    assert not screen.find("input[name=persons][value=vera]").is_selected(), "the next is another"
+    screen.wait(lambda: f"nur für Vera: {word}" in screen.find("#queue").text)
+
+    flow.run_until_idle(service.installation)
+    ((number,),) = service.rows(
+        "SELECT id FROM documents WHERE file_name = %s", f"Brief-{word}.pdf"
+    )
+    screen.open(f"/d/{number}")
+    assert screen.says(say["document.circle"] % {"persons": "Emil, Vera"})
+    assert screen.says(say["field.rights_verbatim_ok"])
+    assert screen.says(holder)
+    screen.picture(f"document-circle-{language}.png")
+    people = ("anna", "emil", "vera", "eva")
+    seen = {p for p in people if service.get(f"/d/{number}", p).status_code == 200}
+    assert seen == {"anna", "emil", "vera"}
+    screen.open("/drop")
+    screen.find("#files").send_keys(str(paper))
+    Select(screen.find("select[name=level]")).select_by_index(2)
+    screen.find("#send").click()
+    screen.wait(lambda: say["upload.already_here"] in screen.find("#chosen").text)
+    assert say["drop.rest"] in screen.find("#chosen").text
 
 
 def test_a_lost_connection_and_an_ended_session_lose_nothing(

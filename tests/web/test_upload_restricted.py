@@ -145,8 +145,8 @@ def test_a_circle_is_seen_by_its_persons_its_uploader_and_the_manager(
 
 def test_a_circle_is_told_on_the_page_and_to_no_search_outside(service: Service) -> None:
     (number,) = taken(service, "kreisel.txt", b"Der Zinkenkreisel wird geheim.", persons="vera")
-    page = service.get(f"/d/{number}", "vera").text
-    assert "Emil, Vera" in page
+    page = service.get(f"/d/{number}", "vera", headers={"Accept-Language": "en"}).text
+    assert "only for Emil, Vera and" in page
     for person, found in (("vera", True), ("anna", True), ("eva", False)):
         answer = service.post("/api/search", person, json={"q": "Zinkenkreisel"}).json()
         assert (number in {card["document_id"] for card in answer["cards"]}) == found, person
@@ -176,6 +176,31 @@ def test_a_change_by_a_person_outlives_what_the_uploader_said(service: Service) 
                 service.installation.database, service.installation.words, emil, number,
                 visible_from=datetime(2999, 1, 1, tzinfo=UTC), **opening,
             )  # fmt: skip
+
+
+@pytest.mark.parametrize("fields", [{"persons": "vera"}, {"level": "streng_vertraulich"}])
+def test_a_floor_outlives_the_answer_that_names_the_entity(
+    service: Service, fields: dict[str, str]
+) -> None:
+    """Without an entity a document is closed by a rule, which falls when a person names it."""
+    text = f"Sehr geehrte Damen und Herren, der Fräser {'-'.join(fields)} steht bereit."
+    sent = service.upload("emil", ("ohne.txt", text.encode()), **fields).json()
+    flow.run_until_idle(service.installation)
+    ((number,),) = service.rows(
+        "SELECT document_id FROM arrivals WHERE id = %s", sent["files"][0]["arrival_id"]
+    )
+    ((case,),) = service.rows(
+        "SELECT id FROM cases WHERE document_id = %s AND state = 'open'", number
+    )
+    answered = service.post(
+        f"/api/cases/{case}/answer", "anna", json={"values": {"entity": "nord-gmbh"}}
+    )
+    assert answered.status_code == 200, answered.text
+    flow.run_until_idle(service.installation)
+    ((entity, level),) = service.rows(
+        "SELECT entity, confidentiality_level FROM documents WHERE id = %s", number
+    )
+    assert (entity, level) == ("nord-gmbh", "streng_vertraulich")
 
 
 @pytest.mark.parametrize("persons", ["sven", "otto", "chef", "nobody", "tgv", "anna\u202e"])

@@ -32,6 +32,7 @@ from tgv_dagster.arrive.gates import (
     RawKind,
     arrival_key,
 )
+from tgv_dagster.arrive.generic_names import is_generic
 from tgv_dagster.arrive.raw import bucket_for, save_raw
 from tgv_dagster.arrive.rights import Answers, FileKind, for_kind, kind_of
 from tgv_dagster.store.blobs import BlobStore, BlobTooLarge, SourceUnreadable, StoreError, StoreFull
@@ -51,12 +52,6 @@ _HEAD_BYTES = 65536
 
 _UNSHOWABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _DIRECTION_MARKS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_GENERIC = re.compile(
-    r"(?:image|img|photo|foto|picture|pic|bild|camera|kamera|capture|scan|dscn?|dscf|cimg|sam|gopr"
-    r"|mvimg|vid|video|blob|file|datei|fichier|document|dokument|untitled|unbenannt|unnamed"
-    r"|sans[ _-]?titre|upload|clipboard|zwischenablage)?[\s_.-]*\(?\d*\)?",
-    re.IGNORECASE,
-)
 
 logger = logging.getLogger(__name__)
 
@@ -247,7 +242,7 @@ def clean_name(sent: str) -> str:
 def distinct_name(name: str, *, received_at: datetime, sha256: str, media_type: str) -> str:
     """The name itself, or for a name any camera gives a distinguishable one (UPL-12)."""
     path = PurePosixPath(name)
-    if not _GENERIC.fullmatch(path.stem):
+    if not is_generic(path.stem):
         return name
     suffix = path.suffix or mimetypes.guess_extension(media_type) or ""
     return f"{path.stem or 'upload'}_{received_at:%Y%m%d-%H%M%S}_{sha256[:8]}{suffix}"
