@@ -34,8 +34,10 @@ from tgv_dagster.understand.identifiers import IdentifierKind
 
 VERSION = "table-1"
 
-_OUT = {"s", "soll", "d", "dr", "debit", "dbit", "débit", "lastschrift", "out", "-"}
-_IN = {"h", "haben", "c", "cr", "credit", "crdt", "crédit", "gutschrift", "in", "+"}
+_OUT = {"s", "soll", "d", "dr", "debit", "dbit", "débit", "lastschrift", "out", "-",
+        "af", "dare", "addebito", "cargo", "debe"}  # fmt: skip
+_IN = {"h", "haben", "c", "cr", "credit", "crdt", "crédit", "gutschrift", "in", "+",
+       "bij", "avere", "accredito", "abono", "haber"}  # fmt: skip
 _MARKS = (_OUT | _IN) - {"lastschrift", "gutschrift", "in", "out"}
 """Words that can only mark a side; the others may also name a kind of movement."""
 _OPENING = (

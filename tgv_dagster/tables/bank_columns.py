@@ -20,6 +20,13 @@ from tgv_dagster.tables.model import RawTable
 _HEAD = 64
 _MOST_STATES = 12
 _NET = ("net", "netto", "montant net", "net amount", "nettobetrag")
+_REVERSED = frozenset(
+    ("storno", "storniert", "stornokennzeichen", "stornierung", "reversal", "reversed",
+     "is reversal", "voided", "annule", "annulee", "annulation", "extourne", "storno kennzeichen")
+)  # fmt: skip
+_YES = frozenset(
+    ("ja", "j", "yes", "y", "oui", "o", "true", "wahr", "vrai", "x", "#", "s", "storno", "reversal")
+)
 _ACCOUNT = r"(?:\d\D{0,4}){4,}"
 
 
@@ -85,9 +92,15 @@ def unused(table: RawTable, fields: Mapping[str, str]) -> str | None:
         cells = table.column(label)
         if not {"sign", "debit"} & set(fields) and holds_sign_marks(cells):
             return f"column {label!r} marks debit and credit and is not used"
+        if bare_label(label) in _REVERSED and any(map(_affirms, _few(cells))):
+            return f"column {label!r} says that lines are reversed and is not used"
         if "status" not in fields and _tells_unbooked(label, cells):
             return f"column {label!r} says that lines are not booked and is not used"
     return None
+
+
+def _affirms(cell: str) -> bool:
+    return normal_label(cell) in _YES
 
 
 def _tells_unbooked(label: str, cells: pl.Series) -> bool:

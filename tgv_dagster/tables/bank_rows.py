@@ -27,6 +27,11 @@ _SIGNS = {"€": "EUR", "$": "USD", "£": "GBP", "Euro": "EUR", "Fr.": "CHF"}
 _TEXTS = ("counterparty_iban", "account", "bank_reference", "currency", "sign")
 _AMOUNTS = ("amount", "inflow", "outflow", "debit", "credit", "balance", "fee")
 _WITHOUT_SIGN_ROWS = 3
+_RECEIVED = re.compile(
+    r"zahlung (?:dankend )?erhalten|zahlungseingang|payment received|payment[ ,-]+thank you"
+    r"|thank you.{0,12}payment|paiement (?:reçu|recu)|pagamento ricevuto|pago recibido",
+    re.IGNORECASE,
+)
 _NO_BOOKINGS = (SetAside.FOOTER, SetAside.SUM, SetAside.HIDDEN)
 _DAYS = ("booking_date", "value_date")
 
@@ -91,6 +96,11 @@ def _signless(rows: list[TableRow], mapping: TableMapping) -> str | None:
     if "amount" not in mapping.fields or {"sign", "debit", "balance"} & set(mapping.fields):
         return None
     amounts = [row.amount for row in rows if row.amount]
+    if any((row.amount or 0) < 0 and _RECEIVED.search(row.purpose) for row in rows):
+        return (
+            f"payments received have a minus in {mapping.fields['amount']!r}, so its signs are"
+            " those of a card: correct the column to outflow"
+        )
     if len(amounts) < _WITHOUT_SIGN_ROWS or min(amounts) < 0:
         return None
     return (

@@ -81,6 +81,8 @@ def _score(
     fields, strength = _fields(table, columns, target)
     if target is Target.BANK:
         fields = bank_columns.completed(table, fields)
+        if worked := _worked(columns):
+            return _proposal(table, columns, target, fields, 0.5, (f"{worked} counts work",))
     needs = len(RULES[target].needs)
     met = needs - len(missing(target, frozenset(fields)))
     if met < needs:
@@ -93,6 +95,21 @@ def _score(
     confidence = min(0.98, 0.55 + 0.25 * strength + 0.15 * min(1.0, share) + _HINT * hinted)
     why = tuple(f"{field} = {label}" for field, label in fields.items())
     return _proposal(table, columns, target, fields, confidence, why)
+
+
+def _worked(columns: Sequence[Column]) -> str | None:
+    """The column of working time that makes a table with amounts no list of bookings.
+
+    A time of day is none: banks state it beside the day.
+    """
+    words = lexicon().fields[str(Target.TIME)]
+    hours = {*words["hours"], *words["minutes"]}
+    known = {
+        ColumnKind.TIME: hours,
+        ColumnKind.NUMBER: hours | {*words["duration"]},
+        ColumnKind.DURATION: hours | {*words["duration"]},
+    }
+    return next((c.label for c in columns if bare_label(c.label) in known.get(c.kind, ())), None)
 
 
 def _fields(

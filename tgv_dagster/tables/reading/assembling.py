@@ -101,7 +101,11 @@ def parts_of(rows: Sequence[Row]) -> tuple[Sequence[Row], ...]:
         if not blocks or row.line > blocks[-1][-1].line + 1:
             blocks.append([])
         blocks[-1].append(row)
-    begins = [number for number, block in enumerate(blocks) if _begins_table(block)]
+    begins = [
+        number
+        for number, block in enumerate(blocks)
+        if _begins_table(block) or (number and _begins_other(blocks[number - 1], block))
+    ]
     begins = [
         begin
         for begin, end in pairwise([*begins, len(blocks)])
@@ -124,6 +128,24 @@ def _begins_table(block: Sequence[Row]) -> bool:
     if _is_valued(block[0]):
         return False
     return any(map(_is_valued, block[1:]))
+
+
+def _begins_other(before: Sequence[Row], block: Sequence[Row]) -> bool:
+    """Whether a block is headed by words in a column that held values before, with values below."""
+    head = [cell.text.strip() for cell in block[0].cells]
+    full = [text for text in head if text]
+    if len(full) < 2 or len(set(full)) < len(full) or _is_valued(block[0]) or len(block) < 2:
+        return False
+    last, below = before[-1].cells, block[1].cells
+    if len(before) < 2 or _used(tuple(c.text for c in below)) != _used(tuple(head)):
+        return False
+    seen = {cell.text.strip() for row in before for cell in row.cells}
+    breaks = [
+        place
+        for place, text in enumerate(head)
+        if text and place < len(last) and looks_typed(_shape(last[place]))
+    ]
+    return bool(breaks) and not seen & set(full) and _is_valued(block[1])
 
 
 def _is_valued(row: Row) -> bool:

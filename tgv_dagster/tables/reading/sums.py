@@ -1,7 +1,9 @@
 """Rows of sums that no word announces: only arithmetic tells them from rows.
 
 Such a row leaves empty what every other row fills, and each of its numbers is the sum of its column
-since the last such row, or of everything above. It is set aside with what it sums, never dropped.
+since the last such row, or of everything above. A word for a sum may stand in any of its columns,
+and what all rows say alike (a currency) tells nothing. It is set aside with what it sums, never
+dropped.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from decimal import Decimal
 
 import numpy as np
 
+from tgv_dagster.tables.lexicon import begins_total
 from tgv_dagster.tables.model import RawTable, SetAside
 from tgv_dagster.tables.reading.columns import ColumnKind, examine_column, typed
 from tgv_dagster.tables.reading.tidying import aside_row, keep_rows
@@ -18,7 +21,9 @@ from tgv_dagster.tables.reading.tidying import aside_row, keep_rows
 _MOST_ROWS = 100_000
 _MOST_COLUMNS = 200
 _LEAST_SUMMED = 2
-_MOST_SHARE = 0.34
+_MOST_SHARE = 0.5
+_MOST_SUMS = 200
+_MOST_LOOKED_AT = 2_000
 _MOST_SHOWN = 120
 _MOST_REMARKS = 10
 
@@ -37,12 +42,19 @@ def without_sums(table: RawTable) -> RawTable:
     if not telling:
         return table
     numbers = _numbers(table)
-    others = [i for i in range(len(table.labels)) if i not in numbers]
+    others = [i for i in range(len(table.labels)) if i not in numbers and not _is_alike(table, i)]
+    partial = np.flatnonzero(~filled[:, telling].all(axis=1)).tolist()
+    for row in partial[:_MOST_LOOKED_AT]:
+        cells = table.raw_row(row)
+        for place in others:
+            filled[row, place] &= not begins_total(cells[place])
     bare: np.ndarray = np.logical_and(~filled[:, others].any(axis=1), filled.any(axis=1))
     named = [i for i in others if i in telling and (filled[:, i] | bare).all()]
     if not numbers or not named or not bare.any():
         return table
     candidates = np.flatnonzero(bare).tolist()
+    if len(candidates) > _MOST_SUMS:
+        return table
     found = {row: said for row in candidates if (said := _sum_of(numbers, bare, row))}
     if not found:
         return table
@@ -57,6 +69,11 @@ def without_sums(table: RawTable) -> RawTable:
         for row in aside[:_MOST_REMARKS]
     )
     return replace(keep_rows(table, keep, aside), remarks=(*table.remarks, *said))
+
+
+def _is_alike(table: RawTable, place: int) -> bool:
+    cells = table.cells.to_series(place).str.strip_chars()
+    return cells.filter(cells != "").n_unique() <= 1
 
 
 def _numbers(table: RawTable) -> _Numbers:
