@@ -6,9 +6,10 @@ removal of what PostgreSQL refuses. Not here: what the text means.
 
 import codecs
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from charset_normalizer import from_bytes
+from charset_normalizer import CharsetMatch, from_bytes
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -34,12 +35,22 @@ _COMMON_SHARE = 0.85
 _KANA_SHARE = 0.15
 _LEAST_WIDE = 4
 _FEW_ACCENTS = 4
-_LEGACY = ("cp1252", "cp850", "cp1251", "koi8_r", "iso8859_2", "mac_roman")
+_OLD_WESTERN = ("cp850", "mac_roman")
+_LEGACY = (
+    *("cp1252", *_OLD_WESTERN),
+    *("cp1250", "iso8859_2", "cp1254", "cp1257", "cp1251", "koi8_r", "iso8859_5", "cp866"),
+    *("mac_cyrillic", "cp1253", "iso8859_7", "cp1255", "iso8859_8", "cp1256", "iso8859_6", "cp874"),
+)
+_LEAST_COHERENCE = 0.2
+"""Share of the letters in the order of a language below which a text speaks none."""
+_CHAOS_MARGIN = 0.02
+_COHERENCE_MARGIN = 0.03
+"""How close another reading comes before nobody can tell which of the two is right."""
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")
 _HIGH = re.compile(r"[^\x00-\x7f]")
 _USUAL_LETTERS = "äöüÄÖÜßéèêëàâçîïôûùœæÉÈÀÇñÑóíáúòìãõåøÅØÆÊÂÎÔŒ"
 _UNUSUAL = re.compile(rf"[^\x00-\x7f{_USUAL_LETTERS}€§°´’‘‚“”„–—…•«»‹›·²³µ©®™\xa0\xad½¼¾¨¿¡ºª±×]")
-_SIGN_IN_WORD = re.compile(r"(?<=[a-zA-Z])[‚„“”…‹›€§•™·±](?=[a-zA-Z])")
+_SIGN_IN_WORD = re.compile(r"(?<=[a-zA-Z])[‚„“”…‹›€§•™·±¹²³¼½¾¿¡ªº](?=[a-zA-Z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +60,14 @@ class Decoded:
     text: str
     encoding: str
     lossy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """An encoding found in the bytes alone; `sure` is False when others fit as well."""
+
+    encoding: str
+    sure: bool
 
 
 def clean_text(text: str) -> str:
@@ -152,27 +171,51 @@ def _legacy(raw: bytes) -> Decoded:
     tolerant = raw.decode("utf-8", "replace")
     if _MULTIBYTE.search(raw) and tolerant.count("\ufffd") <= max(1, len(raw) // 1000):
         return Decoded(tolerant, "utf-8", lossy=True)
-    encoding = undeclared(raw)
+    guess = undeclared(raw)
+    encoding = guess.encoding if guess else None
     text = raw.decode(encoding or "cp1252", "replace")
     return Decoded(text, encoding or "cp1252", lossy=encoding is None or "\ufffd" in text)
 
 
-def undeclared(raw: bytes) -> str | None:
+def undeclared(raw: bytes) -> Guess | None:
     """The encoding of a text that is not UTF-8 and declares none; None when no guess is plausible.
 
-    Windows-1252 where its letters stand as in de/fr/it/es texts, else a double-byte encoding whose
-    common characters the text consists of, else what detection finds among single-byte ones.
+    A Western one whose letters stand as in de/fr/it/es texts, else a double-byte encoding whose
+    common characters the text consists of, else what detection by the frequency of letters finds.
     """
     sample = raw[:_SAMPLE]
-    if western_fits(sample):
-        return "cp1252"
+    western = _western(sample)
+    if western is not None:
+        return western
     double = double_byte(sample)
     if double is not None:
-        return double
-    best = from_bytes(sample, cp_isolation=list(_LEGACY)).best()
-    if best is None or (best.encoding == "cp1252" and _is_unlikely(sample)):
+        return Guess(double, sure=True)
+    found = list(from_bytes(sample, cp_isolation=list(_LEGACY)))
+    if not found or (found[0].encoding == "cp1252" and _is_unlikely(sample, "cp1252")):
         return None
-    return best.encoding
+    return Guess(found[0].encoding, sure=_is_alone(found))
+
+
+def _western(sample: bytes) -> Guess | None:
+    """Windows-1252 where it fits, else the older one with fewer odd characters."""
+    if western_fits(sample):
+        return Guess("cp1252", sure=True)
+    fitting = [name for name in _OLD_WESTERN if western_fits(sample, name)]
+    if not fitting:
+        return None
+    odd = [_odd_characters(sample.decode(name, "replace")) for name in fitting]
+    return Guess(fitting[odd.index(min(odd))], sure=odd.count(min(odd)) == 1)
+
+
+def _is_alone(found: Sequence[CharsetMatch]) -> bool:
+    """Whether the first speaks a language and no other reading of the bytes comes near it."""
+    best = found[0]
+    return best.coherence >= _LEAST_COHERENCE and not any(
+        one.chaos <= best.chaos + _CHAOS_MARGIN
+        and one.coherence >= best.coherence - _COHERENCE_MARGIN
+        and str(one) != str(best)
+        for one in found[1:]
+    )
 
 
 def double_byte(raw: bytes) -> str | None:
@@ -203,16 +246,19 @@ def _is_common(char: str, encoding: str) -> bool:
     return bool(lead) and first <= lead[0] <= last
 
 
-def western_fits(raw: bytes) -> bool:
-    """Windows-1252 is right when its high characters stand where de/fr/it/es texts have them."""
-    text = raw.decode("cp1252", "replace")
+def western_fits(raw: bytes, encoding: str = "cp1252") -> bool:
+    """Whether the high characters of this reading stand where de/fr/it/es texts have them."""
+    text = raw.decode(encoding, "replace")
     high = len(_HIGH.findall(text))
-    wrong = len(_UNUSUAL.findall(text)) + len(_SIGN_IN_WORD.findall(text))
-    return high > 0 and wrong <= 0.1 * high and not _is_unlikely(raw)
+    return high > 0 and _odd_characters(text) <= 0.1 * high and not _is_unlikely(raw, encoding)
 
 
-def _is_unlikely(raw: bytes) -> bool:
+def _odd_characters(text: str) -> int:
+    return len(_UNUSUAL.findall(text)) + len(_SIGN_IN_WORD.findall(text))
+
+
+def _is_unlikely(raw: bytes, encoding: str) -> bool:
     """Whether the bytes are no Western text: none has that many letters with accents."""
-    letters = [char for char in raw.decode("cp1252", "replace") if char.isalpha()]
+    letters = [char for char in raw.decode(encoding, "replace") if char.isalpha()]
     high = sum(1 for char in letters if ord(char) > 127)
     return high > _FEW_ACCENTS and high > len(letters) / 2

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tgv_dagster.arrive.decoding import double_byte, undeclared, western_fits
+from tgv_dagster.arrive.decoding import Guess, double_byte, undeclared, western_fits
 
 DETECTION_MINIMUM = 64
 FEW_FOREIGN = 4
@@ -144,7 +144,8 @@ class Decoded:
 
     `label_known` is False when a label was given and means nothing; `as_labelled` is False
     when the bytes contradict the label, `lossless` when replacement characters were needed;
-    `plausible` is False for a guess that no text of that encoding looks like.
+    `plausible` is False for a guess that no text of that encoding looks like, or beside which
+    another is as good.
     """
 
     text: str
@@ -229,21 +230,29 @@ def _undeclared(data: bytes, hint: str | None, *, known: bool) -> Decoded:
             return Decoded(japanese, "iso2022_jp_ext", label_known=known)
     if _mostly_utf8(data):
         return _with("utf-8", data, known=known)
-    for codec in (codec_of(hint), _guessed(data)):
+    for found in (_hinted(hint), _guessed(data)):
+        codec = codec_of(found.encoding) if found else None
         text = _strict(data, codec) if codec else None
-        if codec and text is not None:
-            return Decoded(text, codec, label_known=known)
+        if found and codec and text is not None:
+            return Decoded(text, codec, label_known=known, plausible=found.sure)
     return replace(
         _with(FALLBACK, data, known=known),
         plausible=western_fits(data) or sum(byte > 127 for byte in data) <= FEW_FOREIGN,
     )
 
 
-def _guessed(data: bytes) -> str | None:
+def _hinted(hint: str | None) -> Guess | None:
+    return Guess(hint, sure=True) if hint else None
+
+
+def _guessed(data: bytes) -> Guess | None:
     """The encoding the bytes themselves speak for; of few bytes only an unmistakable one."""
-    few = len(data) < DETECTION_MINIMUM
-    found = None if western_fits(data) else double_byte(data) if few else undeclared(data)
-    return codec_of(found) if found else None
+    if western_fits(data):
+        return None
+    if len(data) >= DETECTION_MINIMUM:
+        return undeclared(data)
+    double = double_byte(data)
+    return Guess(double, sure=True) if double else None
 
 
 def _unlabelled_utf7(data: bytes) -> str | None:
