@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 
 import pytest
-from mail_walks import enter, events, secure, sql
+from mail_walks import enter, events, ledger_rows, secure, sql, stamp
 from mailbuild import base64_part, html, mail, multipart
 from PIL import ExifTags, Image, ImageDraw, ImageFont
 
-from tgv_dagster.clarify.decisions import list_cases, release
+from tgv_dagster import vollzug
+from tgv_dagster.clarify.cases import CaseRow
+from tgv_dagster.clarify.decisions import get_case, list_cases, release
+from tgv_dagster.clarify.execution import get_card
 from tgv_dagster.installation import Installation
 from tgv_dagster.store.scope import Scope
 
@@ -72,6 +75,75 @@ def test_a_photograph_waits_as_a_case_and_becomes_a_document_when_released(
     before = sql(installation, "SELECT count(*) FROM extractions")[0][0]
     enter(installation)
     assert sql(installation, "SELECT count(*) FROM extractions")[0][0] == before + 1
+
+
+def two_photographs(installation: Installation) -> CaseRow:
+    images = [
+        base64_part(f"image/jpeg; name={n}.jpg", jpeg(20 + n, camera=True), f"Content-ID: <{n}@x>")
+        for n in (1, 2)
+    ]
+    body = html('<img src="cid:1@x"><img src="cid:2@x">')
+    secure(installation, mail(multipart("related", body, *images), "From: anna@example.org"))
+    enter(installation)
+    (case,) = list_cases(installation.database, chef_of(installation), parked_only=True)
+    return case
+
+
+def chef_of(installation: Installation) -> Scope:
+    return Scope.for_principal(installation.database, "chef", source="test")
+
+
+def waiting(installation: Installation) -> list[str]:
+    return [
+        row[0]
+        for row in sql(
+            installation,
+            "SELECT a.file_name FROM flow_ledger l JOIN arrivals a ON a.id = l.subject_id"
+            " WHERE l.stage = 'extract' AND l.state = 'pending' ORDER BY a.file_name",
+        )
+    ]
+
+
+def test_the_photographs_of_a_mail_are_one_case_that_releases_them_together(
+    installation: Installation,
+):
+    case = two_photographs(installation)
+    assert [one["file_name"] for one in case.evidence["subjects"]] == ["1.jpg", "2.jpg"]
+    release(installation.database, chef_of(installation), case.id)
+    assert waiting(installation) == ["1.jpg", "2.jpg"]
+
+
+def test_photographs_of_a_mail_are_decided_singly(installation: Installation):
+    case = two_photographs(installation)
+    executor, chef = vollzug.executor_of(installation), chef_of(installation)
+    cards = sql(installation, "SELECT id FROM cards WHERE case_id = %s ORDER BY id", case.id)
+    vollzug.execute(installation, chef, cards[1][0])
+    assert waiting(installation) == ["2.jpg"]
+    assert get_case(installation.database, chef, case.id).state == "open"
+    vollzug.reject(installation, chef, cards[0][0], reason="Urlaub")
+    assert get_case(installation.database, chef, case.id).state == "rejected"
+    assert get_card(executor, chef, cards[0][0]).state == "rejected"
+    assert waiting(installation) == ["2.jpg"]
+
+
+def test_a_mail_is_parked_until_its_last_photograph_is_decided(installation: Installation):
+    case = two_photographs(installation)
+    chef = chef_of(installation)
+    stamp(installation)
+    assert ledger_rows(installation)[0][2] == "parked"
+    for (card,) in sql(installation, "SELECT id FROM cards WHERE case_id = %s", case.id):
+        vollzug.reject(installation, chef, card, reason="Urlaub")
+    stamp(installation)
+    assert ledger_rows(installation)[0][2] == "nothing_to_do"
+
+
+def test_what_was_refused_singly_is_not_released_with_the_rest(installation: Installation):
+    case = two_photographs(installation)
+    chef = chef_of(installation)
+    cards = sql(installation, "SELECT id FROM cards WHERE case_id = %s ORDER BY id", case.id)
+    vollzug.reject(installation, chef, cards[0][0], reason="Urlaub")
+    release(installation.database, chef, case.id)
+    assert waiting(installation) == ["2.jpg"]
 
 
 def test_the_same_photograph_in_a_second_mail_is_decoration(installation: Installation):

@@ -64,6 +64,9 @@ _FORWARD = re.compile(r"\s*(?:\[[^\]]{1,40}\]\s*)?(?:wg|fwd?|tr|wtr|i|rv)\s*:", 
 _REDIRECTED = frozenset({"resent-from", "resent-date", "x-forwarded-for", "x-forwarded-to"})
 
 PHOTO_REASON = "a photograph inside a mail: release it if it is a document, else dismiss it"
+PHOTOS_REASON = (
+    "{count} photographs inside a mail: release those that are documents, dismiss the others"
+)
 
 
 class PartOutcome(StrEnum):
@@ -259,30 +262,50 @@ def sent_before(
     return frozenset(row[0] for row in rows)
 
 
-def _ask_about_photo(connection: Connection, mail: MailArrival, arrival_id: int) -> None:
-    """Park the picture as a case; released it goes the way of every document."""
-    claims = ledger.claim(
-        connection, Stage.EXTRACT, limit=1, worker=worker_name(), subjects=[arrival_id]
-    )
-    if not claims:  # asked before, by a run that ended before it could finish the mail
+def _ask_about_photos(connection: Connection, split: SplitMail) -> None:
+    """Park the photographs of a mail as one case, each to be decided singly or all together;
+    released they go the way of every document."""
+    asked = [split.arrivals[part.path] for part in split.parts if part.outcome is PartOutcome.ASKED]
+    if not asked:
         return
-    ledger.park(connection, claims[0], reason=PHOTO_REASON)
-    connection.execute(
-        "UPDATE arrivals SET outcome = %s, outcome_reason = %s WHERE id = %s",
-        (ArrivalOutcome.PARKED, PHOTO_REASON, arrival_id),
+    claims = ledger.claim(
+        connection, Stage.EXTRACT, limit=len(asked), worker=worker_name(), subjects=asked
     )
+    for claim in claims:
+        ledger.park(connection, claim, reason=PHOTO_REASON)
+    rows = connection.execute(
+        "UPDATE arrivals SET outcome = %s, outcome_reason = %s WHERE id = ANY (%s)"
+        " RETURNING id, part_path, file_name",
+        (ArrivalOutcome.PARKED, PHOTO_REASON, [claim.subject_id for claim in claims]),
+    ).fetchall()
+    if rows:  # else asked before, by a run that ended before it could finish the mail
+        _open_photo_case(connection, split.mail, sorted(rows))
+
+
+def _open_photo_case(
+    connection: Connection, mail: MailArrival, photos: Sequence[tuple[int, str, str]]
+) -> None:
+    """One case with a card per photograph: arrival, part and name of each."""
     open_case(
         connection,
         NewCase(
             kind=CaseKind.PARKED,
-            subject_kind=SubjectKind.ARRIVAL,
-            subject_key=str(arrival_id),
-            reason=PHOTO_REASON,
+            subject_kind=SubjectKind.MAIL,
+            subject_key=str(mail.arrival_id),
+            reason=PHOTO_REASON if len(photos) == 1 else PHOTOS_REASON.format(count=len(photos)),
             author=SERVICE_LOGIN,
             mandant_id=mail.mandant_id,
             entity=mail.entity_hint,
-            arrival_id=arrival_id,
-            evidence={"stage": Stage.EXTRACT, "attempt": 1, "gate": None},
+            arrival_id=mail.arrival_id,
+            evidence={
+                "stage": Stage.EXTRACT,
+                "attempt": 1,
+                "gate": None,
+                "subjects": [
+                    {"subject_id": arrival_id, "part_path": path, "file_name": name}
+                    for arrival_id, path, name in photos
+                ],
+            },
             is_test=mail.is_test,
         ),
     )
@@ -429,7 +452,8 @@ def _sender(mail: Mail, leaf: Leaf) -> str | None:
 
 def write_mails(connection: Connection, mails: Sequence[SplitMail]) -> None:
     """What became of these mails: one row per leaf, the outcome of each mail, an event for each
-    discarded picture and each body row, and one case per mail that has parked parts."""
+    discarded picture and each body row, and one case per mail for its photographs and for its
+    parked parts."""
     _write_parts(connection, mails)
     connection.execute(
         "UPDATE arrivals a SET outcome = %s, outcome_reason = s.reason"
@@ -444,9 +468,7 @@ def write_mails(connection: Connection, mails: Sequence[SplitMail]) -> None:
         ),
     )
     for one in mails:
-        for part in one.parts:
-            if part.outcome is PartOutcome.ASKED:
-                _ask_about_photo(connection, one.mail, one.arrivals[part.path])
+        _ask_about_photos(connection, one)
         _park_parts(connection, one)
     record_all(connection, [event for one in mails for event in _events(one)])
 

@@ -49,6 +49,8 @@ __all__ = [
 def release(database: Database, scope: Scope, case_id: int) -> str:
     """Give a parked or held item another try; returns the stage that will run again.
 
+    Of a case about several items, all that nobody has decided singly.
+
     Raises CaseNotFound, CaseClosed, ScopeError, NotAnswerable (the case parks nothing).
     """
     approvals.require(scope, Action.RELEASE)
@@ -58,11 +60,25 @@ def release(database: Database, scope: Scope, case_id: int) -> str:
         raise NotAnswerable("This case holds nothing back; answer or dismiss it.")
     with database.worker() as connection:
         hold(connection, case_id, case.document_id)
+        parked = _parked_by(connection, case)
         decide(connection, case_id, "released", {"stage": stage}, scope.principal)
         _close_cards(connection, scope, case_id, "executed", {"stage": stage})
-        put_back(connection, Stage(stage), int(case.subject.partition(":")[2]))
+        for subject_id in parked:
+            put_back(connection, Stage(stage), subject_id)
         tell(connection, scope, case, "case.released", f"released to {stage}")
     return str(stage)
+
+
+def _parked_by(connection: Connection, case: CaseRow) -> list[int]:
+    """What the case holds back now: its subject, or of several those whose card is open."""
+    if "subjects" not in case.evidence:
+        return [int(case.subject.partition(":")[2])]
+    rows = connection.execute(
+        "SELECT (arguments ->> 'subject_id')::bigint FROM cards"
+        " WHERE case_id = %s AND state = 'pending' AND action = %s ORDER BY id",
+        (case.id, Action.RELEASE),
+    ).fetchall()
+    return [row[0] for row in rows]
 
 
 def put_back(connection: Connection, stage: Stage, subject_id: int) -> None:

@@ -151,11 +151,11 @@ _PARTS = """
             OR (outcome IN ('entered', 'blocked', 'nothing_to_do') AND gate = 'poll'
                 AND stamped_at IS NULL AND uid IS NOT NULL))
     ), tree AS (
-        SELECT o.id AS ledger_id, a.id, a.outcome, a.outcome_reason, a.document_id
+        SELECT o.id AS ledger_id, a.id, a.parent_id, a.outcome, a.outcome_reason, a.document_id
         FROM open o JOIN arrivals a ON a.raw_item_id = o.raw_item_id AND a.parent_id IS NULL
           AND a.part_role = 'mail' AND a.gate = CASE o.gate WHEN 'drop' THEN 'drop' ELSE 'mail' END
         UNION ALL
-        SELECT t.ledger_id, c.id, c.outcome, c.outcome_reason, c.document_id
+        SELECT t.ledger_id, c.id, c.parent_id, c.outcome, c.outcome_reason, c.document_id
         FROM tree t JOIN arrivals c ON c.parent_id = t.id
     ), ends AS (
         SELECT t.ledger_id, t.outcome_reason AS reason, CASE
@@ -165,7 +165,11 @@ _PARTS = """
             WHEN t.outcome = 'set_apart' THEN 'set_apart'
             WHEN t.outcome = 'parked' THEN CASE WHEN EXISTS (
                 SELECT 1 FROM cases c WHERE c.subject_kind = 'arrival' AND c.state = 'open'
-                  AND c.subject_key = t.id::text) THEN 'parked' ELSE 'decided' END
+                  AND c.subject_key = t.id::text) OR EXISTS (
+                SELECT 1 FROM cases c JOIN cards k ON k.case_id = c.id
+                WHERE c.subject_kind = 'mail' AND c.state = 'open'
+                  AND c.subject_key = t.parent_id::text AND k.state = 'pending'
+                  AND k.arguments ->> 'subject_id' = t.id::text) THEN 'parked' ELSE 'decided' END
             WHEN d.id IS NULL THEN 'lost'
             WHEN d.state = 'held' THEN 'held'
             ELSE 'entered' END AS part_end
@@ -173,7 +177,8 @@ _PARTS = """
         UNION ALL
         SELECT t.ledger_id, p.reason, CASE WHEN EXISTS (
             SELECT 1 FROM cases c WHERE c.subject_kind = 'mail' AND c.state = 'open'
-              AND c.subject_key = t.id::text) THEN 'parked' ELSE 'decided' END
+              AND c.subject_key = t.id::text AND NOT c.evidence ? 'subjects')
+            THEN 'parked' ELSE 'decided' END
         FROM tree t JOIN mail_parts p ON p.mail_arrival_id = t.id AND p.outcome = 'parked'
         UNION ALL
         SELECT o.id, 'the arrival of this mail is gone', 'lost' FROM open o

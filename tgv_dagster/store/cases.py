@@ -127,12 +127,20 @@ def open_case(connection: Connection, case: NewCase) -> int:
 
 def cards_of(case: NewCase) -> tuple[NewCard, ...]:
     """The proposals that follow from the case itself: one per question with known answers, and
-    another try for what is parked. A question without known answers is asked in words (ACT-16).
+    another try for each item that is parked: the subject, or those the evidence names as
+    `subjects`. A question without known answers is asked in words (ACT-16).
     """
     stage = str(case.evidence.get("stage", ""))
     if case.kind is CaseKind.PARKED and stage in set(Stage) and case.subject_key.isdecimal():
-        arguments = {"stage": stage, "subject_id": int(case.subject_key)}
-        return (NewCard(Action.RELEASE, arguments, case.author),)
+        parked = case.evidence.get("subjects", [{"subject_id": case.subject_key}])
+        return tuple(
+            NewCard(
+                Action.RELEASE,
+                {"stage": stage, "subject_id": int(one["subject_id"])},
+                case.author,
+            )
+            for one in parked
+        )
     if case.document_id is None:
         return ()
     return tuple(_answers(case, choice) for choice in case.choices if choice.get("values"))

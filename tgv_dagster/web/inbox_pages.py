@@ -217,8 +217,9 @@ def dismiss(case_id: Number, service: Service, scope: Editor, reason: Line = "")
 def execute(card_id: Number, service: Service, scope: Editor, choice: Line = "") -> Response:
     """Do what the card says, once; the second press gets the stored result."""
     outcome = vollzug.execute(service, scope, card_id, choice=choice or None)
-    stays = outcome.repeated or bool(outcome.open_points)
-    return _onward(service, scope, outcome.card.case_id, stays=stays)
+    case_id = outcome.card.case_id
+    stays = outcome.repeated or bool(outcome.open_points) or _is_open(service, scope, case_id)
+    return _onward(service, scope, case_id, stays=stays)
 
 
 @router.post("/inbox/cards/{card_id}/reject")
@@ -233,6 +234,11 @@ def withdraw(card_id: Number, service: Service, scope: Editor, reason: Line = ""
     """Take back exactly what the card did."""
     outcome = vollzug.withdraw(service, scope, card_id, reason=reason)
     return RedirectResponse(f"/inbox/{outcome.card.case_id}", status_code=303)
+
+
+def _is_open(service: Installation, scope: Scope, case_id: int) -> bool:
+    rows = list_cases(service.database, scope, limit=1, after_id=case_id - 1)
+    return any(row.id == case_id for row in rows)
 
 
 def _onward(
