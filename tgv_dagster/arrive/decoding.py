@@ -45,6 +45,7 @@ _LEAST_COHERENCE = 0.2
 """Share of the letters in the order of a language below which a text speaks none."""
 _CHAOS_MARGIN = 0.02
 _COHERENCE_MARGIN = 0.03
+_BETTER_LANGUAGE = 0.05
 """How close another reading comes before nobody can tell which of the two is right."""
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")
 _HIGH = re.compile(r"[^\x00-\x7f]")
@@ -210,11 +211,14 @@ def _western(sample: bytes) -> Guess | None:
 def _is_alone(found: Sequence[CharsetMatch]) -> bool:
     """Whether the first speaks a language and no other reading of the bytes comes near it."""
     best = found[0]
+    others = [one for one in found[1:] if str(one) != str(best)]
     return best.coherence >= _LEAST_COHERENCE and not any(
-        one.chaos <= best.chaos + _CHAOS_MARGIN
-        and one.coherence >= best.coherence - _COHERENCE_MARGIN
-        and str(one) != str(best)
-        for one in found[1:]
+        one.coherence >= best.coherence + _BETTER_LANGUAGE
+        or (
+            one.chaos <= best.chaos + _CHAOS_MARGIN
+            and one.coherence >= best.coherence - _COHERENCE_MARGIN
+        )
+        for one in others
     )
 
 

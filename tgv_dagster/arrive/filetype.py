@@ -194,6 +194,7 @@ def sniff(head: bytes, name: str) -> FileType:
     return (
         _by_signature(head, name)
         or _by_text(head, name)
+        or _mail_around_bytes(head)
         or _by_magic(head)
         or FileType("application/octet-stream", Family.UNKNOWN, "no known signature")
     )
@@ -437,6 +438,14 @@ def _mail(text: str, suffix: str) -> FileType | None:
     if suffix == ".eml" and text.strip():
         return FileType("message/rfc822", Family.MAIL, "text, mail by name")
     return None
+
+
+def _mail_around_bytes(head: bytes) -> FileType | None:
+    """A mail whose body travels as it is (RFC 3030): only its header is text."""
+    header, found, _ = head.replace(b"\r\n", b"\n").partition(b"\n\n")
+    if not found or not looks_like_text(header):
+        return None
+    return _mail(decode(header).text, "")
 
 
 def _header_names(text: str) -> set[str]:

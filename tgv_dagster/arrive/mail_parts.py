@@ -105,7 +105,10 @@ class MailArrival:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A leaf without its bytes, with its one outcome; `sender` of the mail around it."""
+    """A leaf without its bytes, with its one outcome; `sender` of the mail around it.
+
+    `why`: what keeps it closed.
+    """
 
     path: str
     sha256: str
@@ -113,6 +116,7 @@ class Decided:
     role: Role
     outcome: PartOutcome
     sender: str | None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +183,16 @@ def decide(mail: Mail, leaf: Leaf, asked: frozenset[str] = frozenset()) -> Decid
         role=leaf.role,
         outcome=_outcome_in(mail, leaf, asked),
         sender=_sender(mail, leaf),
+        why=_why_unopened(mail, leaf),
     )
+
+
+def _why_unopened(mail: Mail, leaf: Leaf) -> str:
+    """What kept a leaf from being opened, by the findings about it: "yenc", "depth limit"."""
+    if leaf.role is not Role.UNOPENED:
+        return ""
+    kinds = {defect.kind.replace("_", " ") for defect in mail.defects if defect.path == leaf.path}
+    return ", ".join(sorted(kinds))
 
 
 def _outcome_in(mail: Mail, leaf: Leaf, asked: frozenset[str]) -> PartOutcome:
@@ -507,7 +520,8 @@ _REASONS: Mapping[PartOutcome, str] = {
 
 
 def _reason(part: Decided) -> str:
-    return _REASONS.get(part.outcome, "").format(role=part.role)
+    role = f"{part.role} ({part.why})" if part.why else str(part.role)
+    return _REASONS.get(part.outcome, "").format(role=role)
 
 
 def _park_parts(connection: Connection, split: SplitMail) -> None:

@@ -76,6 +76,7 @@ class DefectKind(StrEnum):
     UNKNOWN_CHARSET = "unknown_charset"
     CHARSET_MISMATCH = "charset_mismatch"
     TEXT_UNCERTAIN = "text_uncertain"
+    YENC = "yenc"
     TYPE_MISMATCH = "type_mismatch"
     PARTIAL_MESSAGE = "partial_message"
     EXTERNAL_BODY = "external_body"

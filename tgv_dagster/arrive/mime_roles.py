@@ -14,6 +14,7 @@ from tgv_dagster.arrive.mime_charsets import decode
 from tgv_dagster.arrive.mime_model import Defect, DefectKind, Limits, Role
 from tgv_dagster.arrive.mime_text import References, html_references, html_text, rtf_text, unflowed
 from tgv_dagster.arrive.mime_walk import Draft
+from tgv_dagster.arrive.mime_wire import without_yenc
 
 STUB_CHARACTERS = 250
 STUB_RATIO = 8
@@ -91,7 +92,7 @@ def readable_text(draft: Draft, html_limit: int) -> tuple[str, list[Defect]]:
     if draft.media_type in ("application/rtf", "text/rtf"):
         rtf = rtf_text(bytes(draft.view))
         return rtf.text, [Defect(rtf.defect, path, rtf.detail)] if rtf.defect else []
-    decoded = decode(draft.view, draft.charset)
+    decoded = decode(without_yenc(bytes(draft.view)), draft.charset)
     defects: list[Defect] = []
     if not decoded.label_known:
         defects.append(Defect(DefectKind.UNKNOWN_CHARSET, path, (draft.charset or "")[:60]))

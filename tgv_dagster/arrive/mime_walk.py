@@ -37,6 +37,7 @@ from tgv_dagster.arrive.mime_wire import (
     Parts,
     Span,
     find_uuencoded,
+    find_yenc,
     infer_boundary,
     is_blank,
     is_identity,
@@ -48,6 +49,7 @@ from tgv_dagster.arrive.mime_wire import (
     transfer_name,
     undo_transfer,
     unlabelled_base64,
+    without_yenc,
 )
 
 MAIL_TYPES = frozenset({"message/rfc822", "message/global", "message/news"})
@@ -597,7 +599,7 @@ def _opened(state: _State, draft: Draft) -> list[_Item]:
     opener = _opener(draft)
     if opener is None:
         _note_content(state, draft)
-        return _uuencoded(state, draft)
+        return _yenc(state, draft) or _uuencoded(state, draft)
     path = draft.place.path
     if draft.place.depth >= state.limits.depth or state.budget < 0:
         too_deep = draft.place.depth >= state.limits.depth
@@ -698,6 +700,39 @@ def _tnef_body(place: Place, body: TnefBody) -> Draft:
 def _tnef_file(place: Place, one: TnefFile) -> Draft:
     data = Slice.whole(one.content)
     return Draft(place, data, one.name, one.raw_name, one.media_type, content_id=one.content_id)
+
+
+def _yenc(state: _State, draft: Draft) -> list[_Item]:
+    """The yEnc blocks of a text, as leaves; a leaf that is one block is set aside."""
+    data = draft.data
+    if draft.sniffed_type is not None or not _may_be_yenc(draft):
+        return []
+    content = bytes(draft.view)
+    blocks = find_yenc(content)
+    if blocks and not without_yenc(content).strip():
+        state.note(DefectKind.YENC, draft.place.path, f"{len(blocks)} files")
+        draft.role = Role.UNOPENED
+        draft.filename = draft.filename or decode_header_text(blocks[0][0])
+        return []
+    kept = blocks[: max(1, _room(state))]
+    state.planned += len(kept)
+    return [
+        Draft(
+            replace(draft.place.inside(number), groups=()),
+            Slice(data.buffer, data.start + span.start, data.start + span.end),
+            decode_header_text(raw_name),
+            raw_name,
+            "application/octet-stream",
+        )
+        for number, (raw_name, span) in enumerate(kept, start=1)
+    ]
+
+
+def _may_be_yenc(draft: Draft) -> bool:
+    data = draft.data
+    if draft.media_type == "text/plain":
+        return data.buffer.find(b"=ybegin ", data.start, data.end) >= 0
+    return bytes(draft.view[:64]).lstrip().startswith(b"=ybegin ")
 
 
 def _uuencoded(state: _State, draft: Draft) -> list[_Item]:

@@ -64,6 +64,10 @@ _TRANSFER_ALIASES = {
     "bit7": "7bit",
     "bit8": "8bit",
 }
+_YENC = re.compile(
+    rb"^=ybegin [^\r\n]{0,120}?name=([^\r\n]{1,300})\r?\n(?:.*?^=yend [^\r\n]*(?:\r?\n|\Z)|.*\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 _UU_BEGIN = re.compile(rb"^begin [0-7]{3,4} ([^\r\n]{1,300})\r?\n", re.MULTILINE)
 
 
@@ -327,6 +331,21 @@ def find_uuencoded(text: bytes) -> tuple[UuFile, ...]:
         if ended or _is_torn_off(text, match.end(), lines):
             found.append(UuFile(match[1].strip(), b"".join(lines), clean=ended))
     return tuple(found)
+
+
+def find_yenc(text: bytes) -> tuple[tuple[bytes, Span], ...]:
+    """Names and ranges of the files in yEnc inside a text; one without an end reaches to the end.
+
+    Nothing kept reads yEnc, so such a block is set aside whole.
+    """
+    if b"=ybegin " not in text:
+        return ()
+    return tuple((match[1].strip(), Span(*match.span())) for match in _YENC.finditer(text))
+
+
+def without_yenc(text: bytes) -> bytes:
+    """The text without its yEnc blocks, which no charset reads."""
+    return _YENC.sub(b"", text) if b"=ybegin " in text else text
 
 
 def _is_torn_off(text: bytes, start: int, lines: list[bytes]) -> bool:
