@@ -3,11 +3,19 @@ end, and nothing that could not be read is shown as text."""
 
 from __future__ import annotations
 
+import base64
+import io
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
-from mail_walks import enter, secure, sql
-from mailbuild import TEXT, mail, multipart, part
+from dovecot import Dovecot, running_dovecot
+from mail_walks import enter, ledger_rows, on_dovecot, poll_now, secure, sql, stamp
+from mailbuild import PDF, TEXT, base64_part, html, mail, multipart, part
 
 from tgv_dagster.arrive.filetype import Family, sniff
+from tgv_dagster.arrive.mails import split_mails
 from tgv_dagster.arrive.mime import split, unread_text
 from tgv_dagster.arrive.mime_model import DefectKind, Role
 from tgv_dagster.installation import Installation
@@ -108,3 +116,146 @@ def test_a_mail_whose_body_travels_as_bytes_is_a_mail(body: bytes):
     raw = mail(part("application/x-scan", body, "Content-Transfer-Encoding: binary"))
     assert sniff(raw, "scan.eml").family is Family.MAIL
     assert sniff(body + b"\r\n\r\n" + raw, "scan.bin").family is not Family.MAIL
+
+
+A_PDF = base64_part("application/pdf; name=a.pdf", PDF)
+CUT = multipart("mixed", TEXT, A_PDF, boundary="x").partition(b"\r\n\r\n")[2]
+FOUND = {
+    "behind 3,000 fields": mail(
+        multipart("mixed", TEXT, A_PDF), *(f"X-{number}: v" for number in range(3_000))
+    ),
+    "type with comments": mail(
+        b'Content-Type: (a) multipart/mixed (b); (c) boundary="x"\r\n\r\n' + CUT
+    ),
+    "boundary declared empty": mail(
+        multipart("mixed", TEXT, A_PDF, boundary="x").replace(b"--x", b"--").replace(b'"x"', b'""')
+    ),
+    "hung on behind the end": mail(multipart("mixed", TEXT)) + b"\r\n--gate\r\n" + A_PDF,
+    "packed twice": mail(
+        multipart(
+            "mixed", TEXT, base64_part("application/pdf; name=a.pdf", base64.encodebytes(PDF))
+        )
+    ),
+    "named in pieces out of order": mail(
+        multipart(
+            "mixed",
+            TEXT,
+            base64_part(
+                "application/pdf", PDF, "Content-Disposition: attachment; filename*1=.pdf;"
+                " filename*0*=utf-8''a",
+            ),
+        )
+    ),
+    "shown by the text as a picture": mail(
+        multipart(
+            "related",
+            html('Guten Tag,<br>anbei die Rechnung. <img src="cid:p@x">'),
+            base64_part("image/png; name=a.pdf", PDF, "Content-ID: <p@x>"),
+        )
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FOUND)
+def test_a_document_is_found_in_a_mail_that_is_built_wrongly(kind: str):
+    found = split(FOUND[kind])
+    (document,) = found.with_role(Role.ATTACHMENT)
+    assert (document.filename, document.content) == ("a.pdf", PDF)
+    assert found.body_text.startswith("Guten Tag,\nanbei die Rechnung.")
+
+
+def bomb() -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("0.txt", b"0" * 30_000_000)
+    return target.getvalue()
+
+
+def nested(levels: int) -> bytes:
+    entity = TEXT
+    for level in range(levels):
+        entity = multipart("mixed", entity, boundary=f"b{level}")
+    return entity
+
+
+def letters(levels: int) -> bytes:
+    raw = mail(TEXT)
+    for _ in range(levels):
+        raw = mail(part("message/rfc822", raw))
+    return raw
+
+
+INVITATION = b"BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nEND:VCALENDAR\r\n"
+SAME = "Message-ID: <same@example.org>"
+STRANGE = {
+    "nested beyond the bound": mail(nested(100)),
+    "letters beyond the bound": letters(80),
+    "zip bomb": mail(multipart("mixed", TEXT, base64_part("application/zip; name=b.zip", bomb()))),
+    "a part of three": mail(part('message/partial; id="a@b"; number=2; total=3', b"middle")),
+    "a body elsewhere": mail(
+        multipart("mixed", TEXT, part("message/external-body; access-type=URL", b"\r\n"))
+    ),
+    "invitation": mail(multipart("alternative", TEXT, part("text/calendar", INVITATION))),
+    "10,000 recipients": mail(TEXT, "Cc: " + ",\r\n ".join(f"u{n}@x.org" for n in range(10_000))),
+    "headers twice": mail(TEXT, "Subject: a", "Subject: b", "From: b@x.org", "Date: x", "Date: y"),
+    "one field of 3 MB": mail(TEXT, "X-Long: " + "a" * 3_000_000),
+    "raw bytes in the header": mail(TEXT).replace(b"Anna Muster", b"M\xfcller \xe9\xff"),
+    "zeros": mail(TEXT).replace(b"Muster", b"Mus\0ter").replace(b"Tag", b"T\0ag"),
+    "only a header": mail(b""),
+    "the same id": mail(TEXT, SAME),
+    "the same id, another mail": mail(multipart("mixed", TEXT, A_PDF), SAME),
+    "ciphertext in a letter": mail(
+        part(
+            "message/rfc822",
+            mail(
+                multipart(
+                    "encrypted",
+                    part("application/pgp-encrypted", b"Version: 1"),
+                    part("application/octet-stream", b"-----BEGIN PGP MESSAGE-----\r\nx"),
+                )
+            ),
+        )
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Dovecot]:
+    with running_dovecot() as dovecot:
+        yield dovecot
+
+
+def parts_of_all(installation: Installation) -> list[tuple[int, int]]:
+    """Of every mail in the order of arrival: its rows of parts, and how many have an outcome."""
+    return sql(
+        installation,
+        "SELECT count(*), count(p.outcome) FROM arrivals a JOIN mail_parts p"
+        " ON p.mail_arrival_id = a.id GROUP BY a.id ORDER BY a.id",
+    )
+
+
+def test_strange_mails_of_a_mailbox_all_come_to_an_end(installation: Installation, server: Dovecot):
+    mailroom = on_dovecot(installation, server)
+    for raw in STRANGE.values():
+        server.deliver(raw)
+    poll_now(mailroom)
+    enter(mailroom)
+    stamp(mailroom)
+    with server.client() as client:
+        client.select_folder("INBOX", readonly=True)
+        stored = client.fetch(server.uids(), ["BODY.PEEK[]"])
+    raws: list[Any] = [stored[uid][b"BODY[]"] for uid in sorted(stored)]
+    leaves = [len(split(raw).leaves) for raw in raws]
+    assert parts_of_all(mailroom) == [(count, count) for count in leaves]
+    outcomes = [row[2] for row in ledger_rows(mailroom)]
+    assert len(outcomes) == len(STRANGE)
+    assert set(outcomes) <= {"entered", "nothing_to_do", "parked"}
+    assert sql(mailroom, "SELECT count(*) FROM arrivals WHERE outcome = 'pending'") == [(0,)]
+
+
+def test_every_part_of_strange_mails_that_are_dropped_has_its_row(installation: Installation):
+    for raw in STRANGE.values():
+        secure(installation, raw)
+    split_mails(installation.database, installation.blobs, limit=100)
+    leaves = [len(split(raw).leaves) for raw in STRANGE.values()]
+    assert parts_of_all(installation) == [(count, count) for count in leaves]

@@ -16,10 +16,10 @@ from tgv_dagster.arrive.mime import DefectKind, safe_name, split
 from tgv_dagster.arrive.mime_charsets import codec_of, decode
 from tgv_dagster.arrive.mime_names import decode_header_text, read_parameters
 
-# What a header can carry: no controls, no lone surrogates, no outer ASCII space.
+# What a header can carry: no controls, no lone surrogates, no outer space or byte order mark.
 NAMES = (
     st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=80)
-    .map(lambda name: name.strip(" "))
+    .map(lambda name: name.strip(" \ufeff"))
     .filter(bool)
 )
 

@@ -38,8 +38,9 @@ def document(
     mandant: str = "nord",
     entity: str | None = "nord-gmbh",
     level: str = "intern",
+    content: bytes | None = None,
 ) -> int:
-    """A document as triage leaves it; returns its number."""
+    """A document as triage leaves it, of bytes of its own unless told; returns its number."""
     number = next(_numbers)
     arrival = NewArrival(
         gate=GateKind.FOLDER,
@@ -51,7 +52,10 @@ def document(
         entity_hint=entity,
     )
     saved = save_raw(
-        installation.database, installation.blobs, arrival, io.BytesIO(f"paper {number}".encode())
+        installation.database,
+        installation.blobs,
+        arrival,
+        io.BytesIO(content or f"paper {number}".encode()),
     )
     rows(installation, "DELETE FROM flow_ledger WHERE subject_id = %s", saved.arrival_id)
     ((document_id,),) = rows(

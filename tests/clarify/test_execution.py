@@ -492,3 +492,23 @@ def test_a_move_into_a_tenant_one_does_not_see_reports_its_result(
         row[0]
         for row in rows(installation, "SELECT entity FROM cases WHERE document_id = %s", number)
     ] == ["haus-sued"]
+
+
+def test_a_move_onto_bytes_that_stand_there_is_refused_and_changes_nothing(
+    installation: Installation,
+) -> None:
+    number = document(installation, content=b"the same")
+    twin = document(installation, mandant="sued", entity="haus-sued", content=b"the same")
+    owner = person(installation, "chef", None)
+    card = vollzug.propose_for_document(
+        installation, owner, number, "assign", {"entity": "haus-sued"}
+    )
+    with pytest.raises(Refused, match="the same bytes stand there already"):
+        vollzug.execute(installation, owner, card.id)
+    after = vollzug.get_card(installation, owner, card.id)
+    assert (after.state, after.result) == (
+        CardState.NOT_EXECUTED,
+        {"reason": "the same bytes stand there already"},
+    )
+    assert column(installation, number, "entity") == "nord-gmbh"
+    assert column(installation, twin, "state") == "active"

@@ -23,6 +23,9 @@ _AFTER_QUOTE = re.compile(rb"[ \t]*(?:;|\Z|[A-Za-z][\w*-]{0,40}[ \t]*=)")
 _NEXT_PARAMETER = re.compile(
     rb"[ \t]+(?=(?:charset|name|filename|boundary|type|format)\*?[\d*]{0,4}=)"
 )
+_COMMENTS = re.compile(
+    rb"(^|;)\s*\([^()]{0,200}\)\s*(?=[A-Za-z0-9.+-]{1,80}/|[A-Za-z][\w*-]{0,40}[ \t]*=)"
+)
 _SECTION = re.compile(r"([^*]+)(?:\*(\d{1,4}))?(\*)?")
 _UNSTARRED_EXTENDED = re.compile(
     rb"([A-Za-z][\w.:-]{2,30})'[A-Za-z-]{0,12}'([^']*%[0-9A-Fa-f]{2}.*)", re.DOTALL
@@ -129,7 +132,7 @@ def read_parameters(raw: bytes, hint: str | None = None) -> Parameters:
     Handles missing quotes and semicolons, unquoted spaces, unescaped inner quotes, RFC 2231
     sections in any order and RFC 2047 words where RFC 2231 was meant. Never raises.
     """
-    main, _, rest = raw.partition(b";")
+    main, _, rest = _without_comments(raw).partition(b";")
     head = _NEXT_PARAMETER.split(main, maxsplit=1)
     if len(head) == 2:
         main, rest = head[0], head[1] + b";" + rest
@@ -242,6 +245,14 @@ def _base64_word(payload: bytes) -> bytes:
 
 def _q_word(payload: bytes) -> bytes:
     return binascii.a2b_qp(payload.replace(b"_", b" "))
+
+
+def _without_comments(raw: bytes) -> bytes:
+    """Without comments before the value and before the name of a parameter (RFC 5322, 3.2.2).
+
+    Brackets elsewhere may belong to a name.
+    """
+    return _COMMENTS.sub(rb"\1", raw) if b"(" in raw else raw
 
 
 def _pairs(rest: bytes) -> list[tuple[str, bytes]]:

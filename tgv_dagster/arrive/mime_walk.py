@@ -264,8 +264,13 @@ def _utf16_codec(raw: bytes) -> str | None:
 
 
 def _hint(buffer: bytes) -> str | None:
-    for match in _CHARSET_HINT.finditer(buffer[:_HINT_REACH]):
-        label = match[1].decode("latin-1")
+    head = buffer[:_HINT_REACH]
+    lowered = head.lower()
+    position = -1
+    # A search by pattern over what is mostly base64 would cost more than all else in a small mail.
+    while (position := lowered.find(b"charset", position + 1)) >= 0:
+        match = _CHARSET_HINT.match(head, position)
+        label = match[1].decode("latin-1") if match else ""
         if codec_of(label) not in (None, "utf-8", "utf-7") and "utf-" not in label.lower():
             return label
     return None
@@ -394,6 +399,7 @@ def _open_multipart(
     if not parts.spans and parts.rest is None:
         return _partless(state, entity, (buffer, start, end), block, content_type)
     _note_outside(state, place, buffer, parts)
+    parts = _with_parts_behind(state, place, buffer, parts)
     return _children(state, place, buffer, parts, content_type.value.partition("/")[2])
 
 
@@ -471,6 +477,18 @@ def _partless(
     return [_entity_draft(state, entity, block, plain)]
 
 
+def _with_parts_behind(state: _State, place: Place, buffer: bytes, parts: Parts) -> Parts:
+    """With the parts that a transport hung on behind the end, under a boundary of its own."""
+    behind = parts.epilogue
+    boundary = infer_boundary(buffer, behind.start, behind.end) if parts.rest is None else None
+    if not boundary:
+        return parts
+    room = max(1, _room(state) - len(parts.spans))
+    more = split_multipart(buffer, behind.start, behind.end, boundary, room)
+    state.note(DefectKind.PART_AFTER_CLOSE, place.path, f"{len(more.spans)} parts")
+    return replace(parts, spans=parts.spans + more.spans, rest=more.rest)
+
+
 def _note_outside(state: _State, place: Place, buffer: bytes, parts: Parts) -> None:
     if not parts.closed:
         state.note(DefectKind.BOUNDARY_NOT_CLOSED, place.path)
@@ -515,7 +533,7 @@ def _entity_draft(
             state.note(DefectKind.UNKNOWN_TRANSFER_ENCODING, path, decoded.detail)
         elif not decoded.clean:
             state.note(DefectKind.BAD_TRANSFER_ENCODING, path, decoded.detail)
-    elif _is_binary(content_type.value) and (content := unlabelled_base64(data.view)):
+    if _is_binary(content_type.value) and (content := unlabelled_base64(data.view)):
         data = Slice.whole(content)
         state.note(DefectKind.BAD_TRANSFER_ENCODING, path, "base64 without saying so")
     disposition = read_parameters(block.first("content-disposition") or b"", state.hint)

@@ -182,7 +182,7 @@ def read_headers(buffer: bytes, start: int, end: int, *, top: bool) -> HeaderBlo
         if line[:1] in b" \t" and chunks:
             truncated |= _append(chunks, line)
         elif match is not None:
-            if len(chunks) < MAX_FIELDS:
+            if len(chunks) < MAX_FIELDS or _decides_more(chunks, match[1]):
                 chunks.append((match[1].decode("ascii"), bytearray(line[match.end() :])))
             truncated |= len(chunks) >= MAX_FIELDS
         elif chunks and _fields_follow(buffer, after, end, known):
@@ -275,19 +275,25 @@ def split_multipart(buffer: bytes, start: int, end: int, boundary: bytes, max_pa
 
 
 def infer_boundary(buffer: bytes, start: int, end: int) -> bytes | None:
-    """The boundary a body seems to use: a "--x" line with a Content-* field behind it."""
+    """The boundary a body seems to use: a "--x" line with a Content-* field behind it.
+
+    An empty one, which no standard allows, only where there is no other.
+    """
     position = start
+    empty: bytes | None = None
     for _ in range(200):
         position = buffer.find(b"--", position, end)
         if position < 0:
-            return None
+            return empty
         line_end, after = _line(buffer, position, end)
         at_line_start = position == start or buffer[position - 1] in b"\r\n"
         match = _INFERABLE.match(buffer[position : min(line_end, position + 300)])
         if at_line_start and match and _CONTENT_FIELD.match(buffer[after : after + 300]):
             return match[1]
+        if at_line_start and line_end == position + 2 and _CONTENT_FIELD.match(buffer, after):
+            empty = b""
         position = max(after, position + 2)
-    return None
+    return empty
 
 
 def undo_transfer(data: bytes | memoryview, label: bytes | None) -> Transferred:
@@ -537,6 +543,16 @@ def _line(buffer: bytes, position: int, end: int) -> tuple[int, int]:
     while content_end > position and buffer[content_end - 1] == 0x0D:
         content_end -= 1
     return content_end, after
+
+
+def _decides_more(chunks: list[tuple[str, bytearray]], name: bytes) -> bool:
+    """Whether a field beyond the bound says how to read the body, or is the first of its kind."""
+    if len(chunks) >= 2 * MAX_FIELDS:
+        return False
+    lowered = name.decode("ascii").lower()
+    if lowered.startswith("content-"):
+        return True
+    return lowered in _MAIL_FIELDS and all(one.lower() != lowered for one, _ in chunks)
 
 
 def _append(chunks: list[tuple[str, bytearray]], line: bytes) -> bool:

@@ -341,13 +341,8 @@ class LocalBlobStore(StoreBase):
         each(os.fsync, [one.temp.fd for one in written])
         for _ in written:
             self._on_step(Step.SYNCED)
-        for one in written:
-            found = _hash_fd(one.temp.fd)
-            if found != one.content:
-                raise ReadBackMismatch(
-                    f"{one.final.name} was written and reads back as {found.sha256}",
-                    "Check the disk for errors; nothing was stored",
-                )
+        each(_read_back, written)
+        for _ in written:
             self._on_step(Step.READ_BACK)
         created: set[int] = set()
         for one in written:
@@ -520,6 +515,15 @@ def _one_by_one(sync: Callable[[Any], None], targets: Collection[Any]) -> None:
 def _begin_writing_back(fd: int, start: int = 0, length: int = 0) -> None:
     """Of a file that is being written Linux takes this advice as "begin"; length 0: to the end."""
     os.posix_fadvise(fd, start, length, os.POSIX_FADV_DONTNEED)
+
+
+def _read_back(one: _Written) -> None:
+    found = _hash_fd(one.temp.fd)
+    if found != one.content:
+        raise ReadBackMismatch(
+            f"{one.final.name} was written and reads back as {found.sha256}",
+            "Check the disk for errors; nothing was stored",
+        )
 
 
 def _hash_file(path: Path) -> Content:
