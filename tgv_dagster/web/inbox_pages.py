@@ -237,7 +237,7 @@ def withdraw(card_id: Number, service: Service, scope: Editor, reason: Line = ""
 
 
 def _is_open(service: Installation, scope: Scope, case_id: int) -> bool:
-    rows = list_cases(service.database, scope, limit=1, after_id=case_id - 1)
+    rows = case_heads(service.database, scope, limit=1, after_id=case_id - 1)
     return any(row.id == case_id for row in rows)
 
 
