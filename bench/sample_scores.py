@@ -73,7 +73,7 @@ def _real(installation: Installation, embedder: Embedder) -> Iterator[float]:
     for question in questions:
         if not question["files"]:
             continue
-        gold = _documents(installation, [file["path"] for file in question["files"]])
+        gold = documents_of(installation, [file["path"] for file in question["files"]])
         scope = Scope.for_principal(
             installation.database, question["as"], mandant=question["mandant"], source="bench"
         )
@@ -82,7 +82,8 @@ def _real(installation: Installation, embedder: Embedder) -> Iterator[float]:
             yield from [hit.score for hit in found if hit.document_id in gold][:1]
 
 
-def _documents(installation: Installation, paths: list[str]) -> set[int]:
+def documents_of(installation: Installation, paths: list[str]) -> set[int]:
+    """Numbers of the documents that came from these files of the sample inbox."""
     with installation.database.worker() as connection:
         rows = connection.execute(
             "SELECT document_id FROM arrivals WHERE document_id IS NOT NULL"

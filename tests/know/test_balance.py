@@ -8,6 +8,7 @@ from tgv_dagster.know.balance import (
     Balanced,
     BalanceSettings,
     Card,
+    Doubt,
     Emptiness,
     Hit,
     Rendering,
@@ -286,3 +287,45 @@ def test_when_nothing_is_checked_the_line_says_so_in_every_language() -> None:
 def test_without_a_checked_score_the_floor_is_it() -> None:
     assert ScoreFloor(0.5, condition="x").is_checked(0.5)
     assert not ScoreFloor(0.5, condition="x", checked=0.6).is_checked(0.55)
+
+
+DOUBT = Doubt(score=0.17, margin=0.11, agreeing=2)
+FLAT = [0.14] * 30
+
+
+def _hits(*documents: int) -> tuple[Hit, ...]:
+    return tuple(Hit(number, number, 0.1) for number in documents)
+
+
+@pytest.mark.parametrize(
+    ("scores", "vector", "words", "doubted"),
+    [
+        (FLAT, (1, 2), (3, 4), True),
+        (FLAT, (1, 2), (), True),
+        (FLAT, (1, 2), (2, 3), True),
+        (FLAT, (1, 2), (2, 1), False),
+        (FLAT, (1, 2, 3, 4, 5, 6), (7, 8, 9, 10, 11, 12, 1, 2), True),
+        ([0.17, *FLAT[1:]], (1,), (), False),
+        ([0.16, *[0.04] * 29], (1,), (), False),
+        (FLAT[:19], (1,), (), False),
+        ([], (), (), False),
+    ],
+)
+def test_a_question_is_doubted_when_nothing_stands_out(
+    scores: list[float], vector: tuple[int, ...], words: tuple[int, ...], doubted: bool
+) -> None:
+    assert DOUBT.holds(scores, _hits(*vector), _hits(*words)) is doubted
+
+
+def test_a_doubted_way_shows_nothing_and_says_that_a_floor_acted() -> None:
+    vector = WayResult(_hits(1, 2), doubted=True)
+    alone = balance(
+        vector, WayResult(()), settings=BalanceSettings(), floor=BAND, question="Einhorn"
+    )
+    assert (alone.cards, alone.emptiness, alone.below_floor) == ((), Emptiness.NOTHING_FOUND, True)
+
+    beside = balance(
+        vector, WayResult(_hits(3)), settings=BalanceSettings(), floor=BAND, question="Einhorn"
+    )
+    assert [card.weg for card in beside.cards] == [Weg.WORTSUCHE]
+    assert beside.emptiness is Emptiness.ONLY_UNVERIFIED

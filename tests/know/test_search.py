@@ -15,7 +15,7 @@ from knowledge_builders import SPACE, BagOfWordsEmbedder, Knowledge
 from tgv_dagster.know.balance import Emptiness, ValidationStatus, WayState, Weg
 from tgv_dagster.know.embeddings import EmbeddingError, EmbeddingSpace, Vectors
 from tgv_dagster.know.search import NO_FILTERS, SearchAnswer, SearchFilters, search
-from tgv_dagster.know.spaces import ensure_spaces, floor_key
+from tgv_dagster.know.spaces import DOUBT_KEYS, ensure_spaces, floor_key
 from tgv_dagster.know.usem import UseEmbedder
 from tgv_dagster.know.vectors import UnknownAxis
 from tgv_dagster.know.words import WordIndex
@@ -49,6 +49,14 @@ def documents(answer: SearchAnswer) -> list[int]:
 def set_floor(knowledge: Knowledge, value: float) -> None:
     with knowledge.database.worker() as connection:
         tuning.set_value(connection, floor_key(SPACE), str(value), by="anna", note="here")
+
+
+def set_doubt(knowledge: Knowledge, score: float, margin: float, agreeing: int) -> None:
+    with knowledge.database.worker() as connection:
+        for key, value in zip(DOUBT_KEYS, (score, margin, agreeing), strict=True):
+            tuning.set_value(
+                connection, f"{key}:{SPACE.space_id}", str(value), by="anna", note="here"
+            )
 
 
 # --- cards -------------------------------------------------------------------------------------
@@ -363,3 +371,23 @@ def test_the_same_question_in_german_and_french_finds_the_same_document(
         answer = search(knowledge.parts, knowledge.scope(), question)
         assert answer.cards[0].document_id == police, question
     knowledge.words.close()
+
+
+def test_a_doubted_question_shows_nothing_by_meaning_and_keeps_its_words(
+    knowledge: Knowledge,
+) -> None:
+    for number in range(25):
+        knowledge.add(f"Die Garage wird vermietet, Vertrag {number}.")
+    rare = knowledge.add("Sachnummer XK-4711-Q " + "ganz anderer Inhalt " * 12)
+    knowledge.flow()
+    set_floor(knowledge, -1)
+    before = ask(knowledge, "XK-4711-Q")
+    set_doubt(knowledge, 1, 2, 6)
+    answer = ask(knowledge, "XK-4711-Q")
+    pinned = ask(knowledge, "XK-4711-Q", filters=SearchFilters(document_id=rare))
+
+    assert {card.weg for card in before.cards} >= {Weg.VEKTOR}
+    assert [(c.document_id, c.weg) for c in answer.cards] == [(rare, Weg.WORTSUCHE)]
+    assert answer.emptiness is Emptiness.ONLY_UNVERIFIED
+    assert answer.trace.vector_hits == before.trace.vector_hits
+    assert [card.weg for card in pinned.cards] == [Weg.VEKTOR]

@@ -64,11 +64,12 @@ class Hit:
 @dataclass(frozen=True, slots=True)
 class WayResult:
     """What one way found, best first, and how it ended; reason names why it failed or did not
-    run."""
+    run. doubted: nothing it found stands out, so that none of it is shown."""
 
     hits: tuple[Hit, ...]
     state: WayState = WayState.COMPLETE
     reason: str = ""
+    doubted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,43 @@ class Balanced:
         return sum(card.validation_status is ValidationStatus.AI_UNVERIFIED for card in self.cards)
 
 
+STANDING_OUT = slice(9, 30)
+"""Ranks of the vector way that are the background of a question: past what may answer it."""
+
+LEAST_BACKGROUND = 20
+"""Chunks that must have been compared before a background means anything."""
+
+AGREEING_TOP = 6
+"""Hits of each way that are looked at for documents both name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """When a question is taken to have no answer here, as measured for one space.
+
+    All three must hold: the best cosine is below `score`, it stands less than `margin` above the
+    mean of the background, and fewer than `agreeing` documents lead both ways.
+    """
+
+    score: float
+    margin: float
+    agreeing: int
+
+    def holds(self, scores: Sequence[float], vector: Sequence[Hit], words: Sequence[Hit]) -> bool:
+        """`scores`: cosines of the nearest chunks, best first, as many as were compared."""
+        if len(scores) < LEAST_BACKGROUND:
+            return False
+        background = scores[STANDING_OUT]
+        both = {hit.document_id for hit in vector[:AGREEING_TOP]} & {
+            hit.document_id for hit in words[:AGREEING_TOP]
+        }
+        return (
+            scores[0] < self.score
+            and scores[0] - sum(background) / len(background) < self.margin
+            and len(both) < self.agreeing
+        )
+
+
 NOT_RUN_PINNED = WayResult((), WayState.NOT_RUN, "pinned_document")
 """What stands for the word way of a pinned document (RET-14)."""
 
@@ -151,17 +189,22 @@ def balance(
 ) -> Balanced:
     """Rule A″ (RET-10 to RET-14).
 
-    Vector hits are cut at the floor of their space, then the best `vector_top` chunks lead; the
-    word way adds one card per document not yet there until `total`. With a pinned document only
-    its vector hits count. With `words_first` and a question that has digits or at most three
-    words, the word way leads the order; a document both ways know keeps its vector card.
+    Vector hits are cut at the floor of their space, all of them when they are doubted; then the
+    best `vector_top` chunks lead, and the word way adds one card per document not yet there until
+    `total`. With a pinned document only its vector hits count. With `words_first` and a question
+    that has digits or at most three words, the word way leads the order; a document both ways know
+    keeps its vector card.
     """
     if pinned_document is not None:
         words = NOT_RUN_PINNED
         vector = replace(
             vector, hits=tuple(hit for hit in vector.hits if hit.document_id == pinned_document)
         )
-    kept = [hit for hit in _once(vector.hits) if floor is None or hit.score >= floor.value]
+    kept = [
+        hit
+        for hit in _once(vector.hits)
+        if not vector.doubted and (floor is None or hit.score >= floor.value)
+    ]
     led = [_vector_card(hit, floor) for hit in kept[: settings.vector_top]]
     added = _one_per_document(words.hits)
     if settings.words_first and pinned_document is None and words_should_lead(question):

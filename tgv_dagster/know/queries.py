@@ -125,7 +125,7 @@ def stop_words(found: Iterable[str]) -> frozenset[str]:
 
 
 _QUOTED = re.compile('"([^"\n]{3,200})"|„([^“”\n]{3,200})[“”]|“([^”\n]{3,200})”|«([^»\n]{3,200})»')
-_JOINED = re.compile(r"[^\W_]+(?:[-/._:@][^\W_]+)+")
+_JOINED = re.compile(r"(?<![^\W_])[^\W_]++(?:[-/._:@][^\W_]+)+")
 _STRETCH = re.compile(r"\S+")
 
 

@@ -16,9 +16,11 @@ import psycopg
 
 from tgv_dagster.know.balance import (
     NOT_RUN_PINNED,
+    STANDING_OUT,
     Balanced,
     BalanceSettings,
     Card,
+    Doubt,
     Emptiness,
     Hit,
     WayResult,
@@ -29,7 +31,7 @@ from tgv_dagster.know.balance import (
 from tgv_dagster.know.embeddings import Embedder, EmbeddingError, ScoreFloor
 from tgv_dagster.know.queries import NothingToSearch, QueryTerms, understand
 from tgv_dagster.know.snippets import snippet_of
-from tgv_dagster.know.spaces import SpaceChanged, active_space, floor_of
+from tgv_dagster.know.spaces import SpaceChanged, active_space, doubt_of, floor_of
 from tgv_dagster.know.structured import NOT_RUN as FIELDS_NOT_RUN
 from tgv_dagster.know.structured import FieldAnswer, answer_from_fields, field_line
 from tgv_dagster.know.vectors import (
@@ -218,7 +220,8 @@ def _both(
     vector = ways.vector(terms, settings.vector_top)
     if ways.scope.context_doc_id is not None:
         return vector, NOT_RUN_PINNED
-    return vector, ways.words(terms, settings.total + settings.vector_top)
+    words = ways.words(terms, settings.total + settings.vector_top)
+    return replace(vector, doubted=ways.doubted(vector, words)), words
 
 
 def _settings(values: Tuning, limit: int | None) -> BalanceSettings:
@@ -271,6 +274,8 @@ class _Ways:
     vector_ms: float = 0.0
     words_ms: float = 0.0
     best_windows: dict[int, int] = field(default_factory=dict)
+    doubt: Doubt | None = None
+    scores: tuple[float, ...] = ()
 
     def vector(self, terms: QueryTerms, top: int) -> WayResult:
         """The nearest chunks; FAILED with a reason when question or database give no answer."""
@@ -293,6 +298,7 @@ class _Ways:
         if embedder.space.space_id != space.space_id:
             raise SpaceChanged(f"{space.space_id} is active")
         self.floor = floor_of(self.values, space)
+        self.doubt = doubt_of(self.values, space)
         vector = embedder.embed_query(terms.for_vector, None)
         found = search_vectors(
             self.connection,
@@ -303,11 +309,21 @@ class _Ways:
             ScanSettings(
                 self.values.integer("EXACT_SCAN_ROWS"), self.values.integer("RERANK_ROWS")
             ),
-            limit=top,
+            limit=top if self.doubt is None else max(top, STANDING_OUT.stop),
         )
         self.method = str(found.method)
-        self.best_windows = {hit.chunk_id: hit.window_no for hit in found.hits}
-        return tuple(Hit(hit.document_id, hit.chunk_id, hit.score) for hit in found.hits)
+        self.scores = tuple(hit.score for hit in found.hits)
+        self.best_windows = {hit.chunk_id: hit.window_no for hit in found.hits[:top]}
+        return tuple(Hit(hit.document_id, hit.chunk_id, hit.score) for hit in found.hits[:top])
+
+    def doubted(self, vector: WayResult, words: WayResult) -> bool:
+        """Whether nothing stands out; a way that did not run to its end leaves no doubt."""
+        ended = {vector.state, words.state} == {WayState.COMPLETE}
+        return (
+            ended
+            and self.doubt is not None
+            and self.doubt.holds(self.scores, vector.hits, words.hits)
+        )
 
     def words(self, terms: QueryTerms, documents: int) -> WayResult:
         """The best chunks by their words, of up to `documents` documents."""

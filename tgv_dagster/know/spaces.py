@@ -18,6 +18,7 @@ from psycopg import sql
 from pydantic import SecretStr
 
 from tgv_dagster.know import halfvec
+from tgv_dagster.know.balance import Doubt
 from tgv_dagster.know.embeddings import (
     E5_SMALL,
     KNOWN_SPACES,
@@ -40,6 +41,7 @@ from tgv_dagster.store.walls import APP_ROLE, WORKER_ROLE
 
 _LOCK = 7_260_402  # any fixed number: one change of the partitions at a time per database
 FLOOR_KEY, CHECKED_KEY = "P_MIN_SCORE", "P_CHECKED_SCORE"
+DOUBT_KEYS = ("P_DOUBT_SCORE", "P_DOUBT_MARGIN", "P_DOUBT_AGREEING")
 
 
 class SpaceError(EmbeddingError):
@@ -190,6 +192,15 @@ def floor_of(values: Tuning, space: EmbeddingSpace) -> ScoreFloor | None:
         interim_until=found.expires_when,
         checked=None if checked is None else max(checked.value, found.value),
     )
+
+
+def doubt_of(values: Tuning, space: EmbeddingSpace) -> Doubt | None:
+    """When a question has no answer by this space; None = unmeasured, nothing is doubted."""
+    found = [values.measured(f"{key}:{space.space_id}") for key in DOUBT_KEYS]
+    score, margin, agreeing = found
+    if score is None or margin is None or agreeing is None:
+        return None
+    return Doubt(score.value, margin.value, int(agreeing.value))
 
 
 # --- embedders ---------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from tgv_dagster.know.embedding import embed_chunks, fill_space
 from tgv_dagster.know.embeddings import Embedder, EmbeddingSpace, Vectors
 from tgv_dagster.know.search import SearchAnswer, SearchParts, search
 from tgv_dagster.know.spaces import (
+    DOUBT_KEYS,
     Evaluation,
     checked_key,
     ensure_spaces,
@@ -190,6 +191,7 @@ def _prepare(database: Database, embedder: Embedder, settings: ChunkSettings) ->
         for key, value in (
             (floor_key(embedder.space), -1),
             (checked_key(embedder.space), -1),
+            (f"{DOUBT_KEYS[0]}:{embedder.space.space_id}", -1),
             ("CHUNK_CHARS", settings.size),
             ("CHUNK_OVERLAP", settings.overlap),
             ("WINDOW_CHARS", settings.window),
