@@ -275,7 +275,7 @@ class ExtractionSettings:
     dpi: int = 200
     ocr_pixels: int = 12_000_000
     decode_bytes: int = 480 * 2**20
-    page_ocr_seconds: float = 120.0
+    page_ocr_seconds: float = 90.0
     budget_seconds: float = 540.0
     max_pages: int = 2000
     max_chars: int = 10_000_000

@@ -27,7 +27,7 @@ from tgv_dagster.understand.extracted import (
     WordBoxes,
 )
 from tgv_dagster.understand.readers import huge_png
-from tgv_dagster.understand.readers.ocr import OcrSession, engine_version
+from tgv_dagster.understand.readers.ocr import LAST_PAGE_SECONDS, OcrSession, engine_version
 
 # The bound is by bytes, below, and holds before anything is decoded.
 Image.MAX_IMAGE_PIXELS = None
@@ -82,8 +82,8 @@ def _register_heif() -> None:
 
 
 def _read(source: Path, image: Image.Image, settings: ExtractionSettings) -> Extraction:
-    session = OcrSession(settings)
     deadline = time.monotonic() + settings.budget_seconds
+    session = OcrSession(settings, until=deadline + LAST_PAGE_SECONDS)
     facts = _facts(image)
     total = getattr(image, "n_frames", 1) if image.format in _PAGED else 1
     pages: list[PageText] = []
@@ -97,7 +97,8 @@ def _read(source: Path, image: Image.Image, settings: ExtractionSettings) -> Ext
         except (ReaderError, OSError, EOFError, ValueError) as error:
             if total == 1:
                 raise _as_reader_error(error) from error
-            page, cut = PageText(index + 1, "", Method.UNREAD, note="cannot be read"), False
+            note = str(_as_reader_error(error))
+            page, cut = PageText(index + 1, "", Method.UNREAD, note=note), False
         pages.append(page)
         if cut:
             reasons.append(f"page {index + 1}: the picture data is cut off")

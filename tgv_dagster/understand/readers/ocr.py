@@ -16,6 +16,7 @@ from PIL import Image, ImageFilter
 
 from tgv_dagster.understand.extracted import ExtractionSettings, ReaderError, UnsupportedError
 from tgv_dagster.understand.layout import Laid, lay_out
+from tgv_dagster.understand.readers.bounded import TimeLimitError, in_child
 from tgv_dagster.understand.text_quality import score
 
 # More than one thread per page costs many times its CPU under load.
@@ -23,6 +24,9 @@ os.environ.setdefault("OMP_THREAD_LIMIT", "1")
 
 _TESSDATA = ("/usr/share/tesseract-ocr/5/tessdata", "/usr/share/tesseract-ocr/4.00/tessdata",
              "/usr/share/tessdata", "/usr/local/share/tessdata")  # fmt: skip
+LAST_PAGE_SECONDS = 30.0
+"""How far the last page of a document may reach beyond the document's time."""
+_LOOK_CPU_SECONDS = 30
 _SURE = 0.85
 _FAIR = 0.62
 _LEGIBLE = 0.3
@@ -190,11 +194,15 @@ def _engine(folder: Path, languages: tuple[str, ...]):
 
 @dataclass(slots=True)
 class OcrSession:
-    """OCR of the pages of one document; what one page taught (language) helps the next."""
+    """OCR of the pages of one document; what one page taught (language) helps the next.
+
+    `until` is when the document has to be done (monotonic seconds): no page is read beyond it.
+    """
 
     settings: ExtractionSettings
     languages: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
+    until: float = float("inf")
     deadline: float = 0.0
 
     def __post_init__(self) -> None:
@@ -203,18 +211,19 @@ class OcrSession:
     def read(self, gray: np.ndarray, dpi: int) -> Recognised:
         """Recognise an 8-bit image (height, width). Raises UnsupportedError, ReaderError.
 
-        All looks at a page share `page_ocr_seconds`. Texture without paper (grass, noise) costs the
-        engine minutes: single dots go away, then it is read at half or a quarter of its size,
-        the first that is calm, or not at all.
+        All looks at a page share `page_ocr_seconds`, at which the engine is killed; what was read
+        until then counts, and a page without any such look has failed. Dots over the page are
+        taken away before. Texture without paper (grass, noise) costs the engine minutes: it is read
+        at half or a quarter of its size, the first that is calm, or not at all.
         """
         require_languages(self.settings, self.languages)
-        self.deadline = time.monotonic() + self.settings.page_ocr_seconds
-        if not is_texture(gray):
-            return self._read(gray, dpi)
-        calm = np.asarray(Image.fromarray(gray).filter(ImageFilter.MedianFilter(3)))
+        self.deadline = min(time.monotonic() + self.settings.page_ocr_seconds, self.until)
+        calm = without_dots(gray)
+        if not (is_texture(calm) or is_speckled(calm)):
+            return self._read(calm, dpi)
         for factor in _CALMING:
             small = np.asarray(Image.fromarray(calm).reduce(factor))
-            if not is_texture(small, factor):
+            if not (is_texture(small, factor) or is_speckled(small)):
                 return _shrunk(self._read(small, max(70, dpi // factor)), 1 / factor)
         return _NOTHING
 
@@ -241,16 +250,16 @@ class OcrSession:
         if script == "Cyrillic" and "rus" in self.settings.extra_languages:
             languages = ("rus", *(name for name in self.languages if name == "eng"))
             require_languages(self.settings, languages)
-            best = _better(best, self._look(upright, dpi, languages, turned=turned))
+            best = self._try(best, upright, dpi, languages, turned=turned)
             self.languages = languages if best is not first else self.languages
         if turned and best is first:
-            best = _better(best, self._look(upright, dpi, self.languages, turned=turned))
+            best = self._try(best, upright, dpi, self.languages, turned=turned)
         if best.confidence >= _SURE:
             return best
         best = self._larger(upright, dpi, best)
         if best.confidence < _FAIR:
             lit = level_light(upright)
-            best = _better(best, self._look(lit, dpi, self.languages, turned=turned, photo=True))
+            best = self._try(best, lit, dpi, self.languages, turned=turned, photo=True)
         if script and script not in _READ_SCRIPTS:
             return replace(best, remark=f"script {script} is not among the OCR languages")
         return best
@@ -260,8 +269,10 @@ class OcrSession:
         factor = _enlargement(best, gray, self.settings.ocr_pixels)
         if factor == 1:
             return best
-        look = self._look(_enlarge(gray, factor), dpi * factor, self.languages, turned=best.turned)
-        return _better(best, _shrunk(look, factor))
+        larger = _enlarge(gray, factor)
+        return self._try(
+            best, larger, dpi * factor, self.languages, turned=best.turned, factor=factor
+        )
 
     def _other_language(self, gray: np.ndarray, dpi: int, first: Recognised) -> Recognised:
         """Italian reads fairly with the French data: look again when the words are Italian."""
@@ -274,17 +285,39 @@ class OcrSession:
         languages = ("ita", *(n for n in self.languages if n == "eng"))
         require_languages(self.settings, languages)
         self.languages = languages
-        return _better(first, self._look(gray, dpi, languages))
+        return self._try(first, gray, dpi, languages)
+
+    def _try(
+        self,
+        best: Recognised,
+        gray: np.ndarray,
+        dpi: int,
+        languages: tuple[str, ...],
+        *,
+        turned: int = 0,
+        photo: bool = False,
+        factor: int = 1,
+    ) -> Recognised:
+        """The better of what is known and another look; a look that takes too long is none."""
+        try:
+            look = self._look(gray, dpi, languages, turned=turned, photo=photo)
+        except TimeLimitError:
+            return best
+        return _better(best, look if factor == 1 else _shrunk(look, factor))
 
     def _orientation(self, gray: np.ndarray, dpi: int) -> tuple[int, str]:
         """Degrees to turn clockwise, and the script; (0, "") when the engine cannot tell."""
         folder = require_languages(self.settings, ("osd",))
         engine = _engine(folder, ("osd",))
-        _set_image(engine, gray, dpi)
+
+        def detect() -> dict | None:
+            _set_image(engine, gray, dpi)
+            return engine.DetectOrientationScript()
+
         try:
-            told = engine.DetectOrientationScript()
-        finally:
-            engine.Clear()
+            told = in_child(detect, self._left(), _LOOK_CPU_SECONDS)
+        except TimeLimitError:
+            return 0, ""
         if not told or told["orient_conf"] < 1.0:
             return 0, ""
         script = str(told["script_name"]) if told["script_conf"] >= 1.5 else ""
@@ -300,15 +333,15 @@ class OcrSession:
         photo: bool = False,
     ) -> Recognised:
         engine = _engine(require_languages(self.settings, languages), languages)
-        engine.SetVariable("thresholding_method", _SAUVOLA if photo else "0")
-        _set_image(engine, gray, dpi)
-        try:
-            if not engine.Recognize(max(1, int(self._left() * 1000))):
-                raise ReaderError("OCR of a page was stopped by its time limit")
-            found = _parse(engine.GetTSVText(0), turned)
-            slope, downwards = _direction(engine)
-        finally:
-            engine.Clear()
+
+        def recognise() -> tuple[Recognised, float, bool]:
+            engine.SetVariable("thresholding_method", _SAUVOLA if photo else "0")
+            _set_image(engine, gray, dpi)
+            if not engine.Recognize():
+                raise ReaderError("the OCR engine could not read the page")
+            return _parse(engine.GetTSVText(0), turned), *_direction(engine)
+
+        found, slope, downwards = in_child(recognise, self._left(), _LOOK_CPU_SECONDS)
         if downwards and not turned:
             return _turned_up(found, gray.shape[1])
         return replace(found, slope=slope)
@@ -389,6 +422,7 @@ def _shrunk(look: Recognised, factor: float) -> Recognised:
 
 
 _CALMING = (2, 4)
+_DOTS = 3
 _TILE, _EDGE, _ROUGH, _CALM, _LARGE = 64, 40, 0.1, 0.02, 1_000_000
 _NOTHING = Recognised([], np.empty((0, 4)), np.empty(0), np.empty(0, dtype=int))
 
@@ -400,6 +434,48 @@ def is_texture(gray: np.ndarray, reduced: int = 1) -> bool:
     """
     large = gray.size * reduced * reduced >= _LARGE
     return large and _roughness(gray, _TILE // reduced) > (_ROUGH if reduced == 1 else _CALM)
+
+
+def without_dots(gray: np.ndarray) -> np.ndarray:
+    """The picture, and where dots or texture cover a large one, what a small median leaves of it.
+
+    Dots cost the engine minutes and turn letters into others; a clean page is left as it is.
+    """
+    texture = is_texture(gray)
+    if not (texture or is_speckled(gray)):
+        return gray
+    picture = Image.fromarray(gray)
+    calm = np.asarray(picture.filter(ImageFilter.MedianFilter(3)))
+    if texture or not is_speckled(calm, 1):
+        return calm
+    return np.asarray(picture.filter(ImageFilter.MedianFilter(5)))
+
+
+def is_speckled(gray: np.ndarray, least: int = _DOTS) -> bool:
+    """Whether dots that stand alone lie nearly everywhere in a large picture.
+
+    `least` is how many of their pixels count in the calmest fifth of tiles of 64 × 64.
+    """
+    if gray.size < _LARGE:
+        return False
+    rows, columns = (np.arange(0, side - _TILE + 1, _TILE) for side in gray.shape)
+    if not len(rows) or not len(columns):
+        return False
+    rows, columns = rows[:: 1 + len(rows) // 24], columns[:: 1 + len(columns) // 24]
+    tiles = np.stack(
+        [gray[y : y + _TILE, x : x + _TILE] for y in rows.tolist() for x in columns.tolist()]
+    ).astype(np.int16)
+    dark = np.median(tiles, axis=(1, 2), keepdims=True) - tiles > _EDGE
+    near, around = _window_sums(dark, 7)[:, 2:-2, 2:-2], _window_sums(dark, 11)
+    alone = dark[:, 5:-5, 5:-5] & (near == around)
+    return float(np.percentile(alone.sum(axis=(1, 2)), 20)) >= least
+
+
+def _window_sums(dark: np.ndarray, size: int) -> np.ndarray:
+    """How many are dark in each window of size × size, shape (n, height - size + 1, …)."""
+    sums = np.pad(dark, ((0, 0), (1, 0), (1, 0))).cumsum(axis=1, dtype=np.int32).cumsum(axis=2)
+    upper = sums[:, size:] - sums[:, :-size]
+    return upper[:, :, size:] - upper[:, :, :-size]
 
 
 def _roughness(gray: np.ndarray, tile: int) -> float:

@@ -33,7 +33,7 @@ from tgv_dagster.understand.extracted import (
 from tgv_dagster.understand.layout import lay_out
 from tgv_dagster.understand.readers import einvoice, pdf_layer, pdf_open, xml_tree
 from tgv_dagster.understand.readers.embedding import keep, refused
-from tgv_dagster.understand.readers.ocr import OcrSession, Recognised
+from tgv_dagster.understand.readers.ocr import LAST_PAGE_SECONDS, OcrSession, Recognised
 from tgv_dagster.understand.text_quality import GOOD
 
 _VERSION = f"{ENGINE_VERSION} pdfium {pdfium.PDFIUM_INFO}"
@@ -67,7 +67,7 @@ def read(source: Path, file_type: FileType, settings: ExtractionSettings) -> Ext
     """Read a PDF. Raises EncryptedError, ReaderError; single pages never stop the others."""
     with pdf_open.opened(source, settings) as document:
         deadline = time.monotonic() + settings.budget_seconds
-        session = OcrSession(settings)
+        session = OcrSession(settings, until=deadline + LAST_PAGE_SECONDS)
         walk = _Walk(document, settings, session, deadline)
         stopped = _walk(walk)
         if pdf_open.is_xfa(document.pdf):
