@@ -71,6 +71,27 @@ def test_a_kind_is_recognised_by_its_words(text: str, expected: DocType) -> None
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Nebenkostenabrechnung 2025\nIhr Anteil 312,40 EUR", DocType.OTHER),
+        ("Betriebskostenabrechnung für 2025\nNachzahlung 84,10 EUR", DocType.OTHER),
+        ("Heizkostenabrechnung\nNutzer 12\nGuthaben 18,20 EUR", DocType.OTHER),
+        ("Reisekostenabrechnung\nMitarbeiter A. Kern\nSumme 212,00 EUR", DocType.OTHER),
+        ("Provisionsabrechnung März 2026\nGesamt 900,00 EUR", DocType.OTHER),
+        ("Note de frais - mars 2026\nTotal 88,00 EUR", DocType.OTHER),
+        ("Lohnabrechnung März 2026\nGesamtbrutto 3.100,00", DocType.PAYSLIP),
+        ("Depotabrechnung\nKurswert 1.200,00 EUR", DocType.BANK_STATEMENT),
+        ("Kreditkartenabrechnung\nNeuer Saldo 410,22 EUR", DocType.BANK_STATEMENT),
+        ("Stromabrechnung 2025\nRechnungsbetrag 810,00 EUR", DocType.INVOICE),
+        ("Jahresverbrauchsabrechnung\nZahlbar bis 01.04.2026", DocType.INVOICE),
+    ],
+)
+def test_a_settlement_is_no_invoice_by_its_ending(text: str, expected: DocType) -> None:
+    verdict = doctypes.classify(text, PDF)
+    assert (verdict.doc_type, verdict.confidence >= SURE) == (expected, True)
+
+
+@pytest.mark.parametrize(
     ("facts", "text", "expected"),
     [
         (TypeFacts(media_type="text/calendar"), "BEGIN:VCALENDAR", DocType.CALENDAR),

@@ -115,9 +115,9 @@ def test_a_file_that_takes_too_long_ends_with_its_process(
 
 def test_a_scan_that_ends_its_process_keeps_its_text_layer(tmp_path: Path):
     cover = ["Deckblatt der Akte, siehe Anlage unten"]
-    pages = [picture(LETTER * 3, size=(1654, 2000)).convert("1")] * 5
-    path = written(tmp_path / "a.pdf", picture_pdf(*pages, texts=[cover] * 5))
-    with ExtractionPool(workers=1, limits=Limits(cpu_seconds=1)) as pool:
+    pages = [picture(LETTER * 3, size=(1654, 2000)).convert("1")] * 12
+    path = written(tmp_path / "a.pdf", picture_pdf(*pages, texts=[cover] * 12))
+    with ExtractionPool(workers=1, limits=Limits(call_seconds=6)) as pool:
         found = pool.extract(path, sniff_file(path))
 
     assert found.status is Status.TRUNCATED

@@ -19,8 +19,9 @@ from pydantic import ConfigDict, TypeAdapter
 
 from tgv_dagster.arrive.filetype import Family
 from tgv_dagster.understand.einvoice_model import EInvoice
+from tgv_dagster.understand.versions import reading_version
 
-ENGINE_VERSION = "1"
+ENGINE_VERSION = reading_version()
 PAGE_BREAK = "\f"
 MEMORY_REACHED = "the memory limit was reached"
 

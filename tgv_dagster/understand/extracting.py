@@ -102,7 +102,9 @@ def extract_texts(
     def handle(claim: Claim) -> str:
         with database.worker() as connection:
             arrived = load_arrived(connection, claim.subject_id)
-            cached = stored_extraction(connection, arrived.sha256, arrived.part_role)
+            cached = stored_extraction(
+                connection, arrived.sha256, arrived.part_role, of_this_engine=True
+            )
         if cached is not None and not _arriving(cached):
             note_media_type(database, arrived, _media_type(blobs, arrived))
             return _finish(database, claim, arrived, cached, FROM_CACHE)
@@ -155,17 +157,26 @@ def load_arrived(connection: Connection, arrival_id: int) -> ArrivedBytes:
 
 
 def stored_extraction(
-    connection: Connection, sha256: str, part_role: PartRole, *, generation: int | None = None
+    connection: Connection,
+    sha256: str,
+    part_role: PartRole,
+    *,
+    generation: int | None = None,
+    of_this_engine: bool = False,
 ) -> Extraction | None:
-    """The active extraction of the running engine version (or one of a generation)."""
+    """The active extraction (or one of a generation).
+
+    A text that an earlier version read stays the text of its document until it is read again;
+    `of_this_engine` leaves it out.
+    """
     row = connection.execute(
         """
         SELECT result FROM extractions
         WHERE raw_sha256 = %s AND part_role = %s
-          AND CASE WHEN %s::integer IS NULL THEN active AND engine_version = %s
+          AND CASE WHEN %s::integer IS NULL THEN active AND (engine_version = %s OR NOT %s)
                    ELSE generation = %s::integer END
         """,
-        (sha256, part_role, generation, ENGINE_VERSION, generation),
+        (sha256, part_role, generation, ENGINE_VERSION, of_this_engine, generation),
     ).fetchone()
     return None if row is None else Extraction.from_json(row[0].encode())
 

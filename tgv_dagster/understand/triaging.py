@@ -29,10 +29,11 @@ from tgv_dagster.understand.triage import (
     TriageResult,
     triage,
 )
+from tgv_dagster.understand.versions import deciding_version
 from tgv_dagster.understand.vocabulary import EntityEntry, ProjectEntry, Vocabulary
 
-TRIAGE_VERSION = "1"
-"""Version of the deterministic cascade; stands on every value it writes."""
+TRIAGE_VERSION = deciding_version()
+"""Version of the deterministic cascade, by its sources; stands on every value it writes."""
 
 
 @dataclass(frozen=True, slots=True)
