@@ -392,3 +392,21 @@ def test_a_pdf_without_pages_is_named_as_that(tmp_path: Path):
     found = read(path)
 
     assert (found.status, found.reason) == (Status.FAILED, "the PDF has no pages that can be read")
+
+
+def test_a_wide_gap_in_a_long_line_stays_one(tmp_path: Path):
+    """Columns drawn row by row: a full left column leaves its gap hardly wider than its letters."""
+    path = tmp_path / "a.pdf"
+    page = canvas.Canvas(str(path), pagesize=(595, 842))
+    rows = (
+        ("Werbetechnik Funke GmbH", "Rechnungsempfänger:"),
+        ("Unsere Leistungen im Mai haben wir", "Rechnung Nr. WF-881"),
+        ("Lindenring 7", "Datum: 01.06.2026"),
+    )
+    for number, (left, right) in enumerate(rows):
+        page.setFont("Helvetica", 9.5)
+        page.drawString(40, 800 - 14 * number, left)
+        page.drawString(240, 800 - 14 * number, right)
+    page.save()
+
+    assert read(path).pages[0].text.splitlines() == [f"{left}  {right}" for left, right in rows]

@@ -90,6 +90,8 @@ def state_dates(
         mentions = tuple(m for m in mentions if not _dates_the_bill(m))
     for role, field in _axes(doc_type):
         choice = choose_date(mentions, role)
+        if role is DateRole.ISSUED and choice == Choice(None):
+            choice = choose_date(_made_out(mentions), role)
         if doc_type is DocType.RECEIPT and role is DateRole.ISSUED:
             choice = _receipt_date(mentions, choice)
         mention = choice.mention
@@ -118,6 +120,14 @@ def _dates_the_bill(mention: DateMention) -> bool:
     return mention.role is DateRole.ISSUED and _BILL.search(words.fold(mention.label)) is not None
 
 
+def _made_out(mentions: tuple[DateMention, ...]) -> Iterator[DateMention]:
+    """The day a paper without another day was made out at its place ("Fait à Lille, le …")."""
+    for mention in mentions:
+        if mention.role is DateRole.SIGNED and _MADE_OUT.match(words.fold(mention.label)):
+            yield replace(mention, role=DateRole.ISSUED)
+
+
+_MADE_OUT = re.compile(r"fait a|ort,? (?:und )?datum|luogo e data")
 _ONLY_DATE = 0.8
 
 

@@ -457,7 +457,7 @@ def _closing(phrases: tuple[str, ...], tail: str) -> re.Pattern[str]:
 
 
 _PLACE_BEFORE = re.compile(
-    r"[ \t]*(?:[Ff]ait à )?[A-ZÄÖÜÉÈ][\w./() -]{1,40},?[ ]"
+    r"[ \t]*(?:[Ff]ait à )?(?:(?:[A-Z]{1,2}-)?\d{4,5} )?[A-ZÄÖÜÉÈ][\w./() -]{1,40},?[ ]"
     r"(?:den |le |il |am |the |lì )?[ ]?$"
 )
 _TOP = 15

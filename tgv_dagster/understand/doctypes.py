@@ -318,6 +318,8 @@ def _scores(
             value = min(value, _TITLE_NEAR)
         if doc_type not in _NO_LABELS and _LABEL_MARK.match(folded, hit.end):
             value = min(value, _TITLE_NEAR)
+        if value == _TITLE_START and _is_headline(text, start):
+            value = _TITLE_LINE
         if value >= _TITLE_START:
             phrases.setdefault(doc_type, set()).add(folded[start : hit.end])
         if value > best_title.get(doc_type, 0.0):
@@ -355,7 +357,13 @@ _NO_LABELS = frozenset(
     }
 )
 """Kinds whose title word with a colon still is a title; others are labels ("Bestellung: B12")."""
-_LABEL_MARK = re.compile(r"[ \t]*(?:nr\.?|no\.?|n°|kunde)?[^\n:]{0,14}:")
+_LABEL_MARK = re.compile(r"[ \t]*(?:nr\.?|no\.?|n°|kunde)?[^\n:\d]{0,14}:")
+
+
+def _is_headline(text: str, start: int) -> bool:
+    """Whether a title word opens a line that is set in capitals throughout."""
+    line = text[_line_start(text, start) : start + _LINE_LIMIT].partition("\n")[0]
+    return line.isupper() and _line_start(text, start) == start
 
 
 def _line_start(text: str, position: int) -> int:
@@ -398,8 +406,8 @@ def _title_value(
     line_end = line_end if line_end >= 0 else end + _LINE_LIMIT
     line = folded[line_start:line_end].strip()
     number = _line_number(line_ends, start)
-    before = folded[line_start:start].strip(" #*:>-|")
-    rest_of_line = folded[end:line_end]
+    before = _COLUMN_GAP.split(folded[line_start:start])[-1].strip(" #*:>-|.")
+    rest_of_line = _COLUMN_GAP.split(folded[end:line_end])[0] or folded[end:line_end]
     numberless = _WITH_DIGIT.sub("", rest_of_line) if numbered else rest_of_line
     rest = re.sub(r"[\d\W_]+|(?<!\w)(?:nr|no|vom|du|of|del|n|den)(?!\w)", "", numberless)
     if _SUBTITLE.match(folded, end):
@@ -418,6 +426,7 @@ def _title_value(
     return _TITLE_NEAR if number < _TOP_LINES else _TITLE_FAR
 
 
+_COLUMN_GAP = re.compile(r" {2,}|\t")
 _WITH_DIGIT = re.compile(r"\S*\d\S*")
 """A number behind a title word ("Avoir R710686") leaves the word alone on its line."""
 _ABOUT = re.compile(r" (?:for|on|regarding|concerning|uber|ueber|pour|relatif|per|su) [^.;]{3,40}$")
@@ -474,6 +483,7 @@ _OUTRANKS: tuple[tuple[DocType, DocType], ...] = (
     (DocType.CREDIT_NOTE, DocType.INVOICE),
     (DocType.OFFER, DocType.INVOICE),
     (DocType.PAYSLIP, DocType.CERTIFICATE),
+    (DocType.DELIVERY_NOTE, DocType.ORDER),
     (DocType.LEASE, DocType.CONTRACT),
     (DocType.INSURANCE, DocType.CONTRACT),
     (DocType.INSURANCE, DocType.CERTIFICATE),

@@ -450,7 +450,9 @@ def _under_title(folded: str, position: int) -> bool:
 
 
 _CELL = re.compile(r"[^\s|]+(?: [^\s|]+)*")
-_NUMBER_CELL = re.compile(r"(?P<value>[0-9A-Za-z][0-9A-Za-z._/\-]{0,39})")
+_NUMBER_CELL = re.compile(
+    r"(?P<value>(?:[A-Z]{1,3} )?[0-9A-Za-z][0-9A-Za-z._/\-]{0,39}(?: [0-9]{2,8}){0,4})"
+)
 _LABEL_REST = 3
 
 
@@ -485,6 +487,8 @@ def _points_elsewhere(folded: str, start: int, end: int) -> bool:
     return pointed or references.is_earlier(folded, start, end)
 
 
+_MISREAD = re.compile(r"(?<=[0-9])[Ol|](?=[0-9])|(?<![A-Za-z])l(?=[0-9])")
+"""A letter where a scan has misread a digit ("2O26-l17"): such a number is asked."""
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 
 
@@ -523,9 +527,12 @@ def _document_number(
     if not any(character.isdigit() for character in value):
         return
     if not (labelled or marked) and (len(value) < _SHORTEST_UNLABELLED or value.isdigit()):
-        sign = re.search(r"n[r°o]|#|№|nummer", words.fold(text[match.start() : start]))
-        if sign is None and not _is_title_number(text, match.start(), start, end):
+        between = words.fold(text[match.start() : start])
+        sign = re.search(r"n[r°o]|#|№|nummer", between) or (":" in between and len(value) > 3)
+        if not sign and not _is_title_number(text, match.start(), start, end):
             return
+    if key == IdentifierKind.INVOICE_NO and _MISREAD.search(value):
+        return
     amount = text[end : end + 1] == "," and text[end + 1 : end + 2].isdigit()
     if amount or _AMOUNT_LIKE.fullmatch(value) or civil_dates.parse_all(value, None, None):
         return

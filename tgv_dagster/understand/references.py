@@ -19,7 +19,10 @@ def is_earlier(folded: str, start: int, end: int) -> bool:
         start -= 1  # the noun may end a compound: "Abschlagsrechnung"
     before = folded[max(0, start - _REACH) : start]
     return bool(
-        _words("before", r"(?<!\w)(?:{})\s{{1,3}}$").search(before)
+        _words(
+            "before",
+            r"(?<!\w)(?:{})\s{{1,3}}(?:(?:der|die|den|dem|des|la|le)\s)?(?:[0-9]{{1,2}}\.\s{{0,2}})?$",
+        ).search(before)
         or _words("behind", r"\s{{1,3}}(?:{})(?!\w)").match(folded, end, end + _REACH)
     )
 

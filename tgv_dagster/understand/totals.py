@@ -101,7 +101,7 @@ def read(text: str, language: str | None = None) -> Totals:
     exempt = next(words.finder("amount_labels", "exempt").find(folded), None) is not None
     if proven is not None:
         return _proven_totals(proven, candidates, currency)
-    return _unproven_totals(candidates, currency, exempt=exempt)
+    return _unproven_totals(candidates, currency, exempt=exempt, rates=_printed_rates(folded))
 
 
 # --- candidates ---------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def _tax_sums(candidates: list[_Candidate]) -> list[_Candidate]:
     return [_Candidate("tax", sum(taxes, Decimal(0)), _WEAK, None, currency)]
 
 
-_RATE = re.compile(r"(?<![0-9.,])([0-9]{1,2})(?:[.,]([0-9]{1,2}))?\s?%")
+_RATE = re.compile(r"(?<![\w.,])([0-9]{1,2})(?:[.,]([0-9]{1,2}))?\s?%")
 
 
 def _rate_sums(folded: str, lines: list[_Line], candidates: list[_Candidate]) -> list[_Candidate]:
@@ -427,7 +427,13 @@ def _strong_rivals(candidates: list[_Candidate], gross: Decimal) -> tuple[Decima
     return () if gross in strong else tuple(sorted(strong))
 
 
-def _unproven_totals(candidates: list[_Candidate], currency: str | None, *, exempt: bool) -> Totals:
+def _unproven_totals(
+    candidates: list[_Candidate],
+    currency: str | None,
+    *,
+    exempt: bool,
+    rates: frozenset[Decimal],
+) -> Totals:
     grosses = _best(candidates, {"gross"})
     dues = _best(candidates, {"due"})
     gross, rivals = _single(grosses or dues)
@@ -441,6 +447,8 @@ def _unproven_totals(candidates: list[_Candidate], currency: str | None, *, exem
         if agreed is not None:
             return agreed
         derived = _derive(gross, net, tax, currency, exempt=exempt, dues=candidates)
+        if derived is not None and not _fits_printed(derived, rates):
+            derived = None
         if derived is not None:
             return derived
     strong = [c for c in (gross, net, tax) if c is not None and c.weight >= _UNDER]
@@ -530,6 +538,20 @@ def _derive(
         currency=gross.currency or currency,
         arithmetic=Arithmetic.PROVEN,
     )
+
+
+def _printed_rates(folded: str) -> frozenset[Decimal]:
+    """The tax rates that a text prints; other percentages (discount, share) are mostly none."""
+    found = {Decimal(f"{match[1]}.{match[2] or 0}") for match in _RATE.finditer(folded)}
+    return frozenset(rate for rate in found if rate in _KNOWN_RATES)
+
+
+def _fits_printed(totals: Totals, rates: frozenset[Decimal]) -> bool:
+    """Whether a derived total belongs to a printed rate; a paper without any leaves it open."""
+    net, tax = totals.net, totals.tax
+    if net is None or tax is None or not tax.value or not rates:
+        return True
+    return any(abs(net.value * rate / 100 - tax.value) <= _TOLERANCE for rate in rates)
 
 
 def _known_rate(net: Decimal, tax: Decimal) -> bool:

@@ -21,7 +21,7 @@ from tgv_dagster.understand.layout import HYPHEN, Laid, lay_out
 from tgv_dagster.understand.text_quality import score
 
 _GAP = 1.2
-_WIDE_PER_CHAR = 0.7
+_WIDE_PER_CHAR, _NARROW_PER_CHAR, _WIDER = 0.7, 0.4, 1.12
 _LONG_RUN = 60
 _COLUMN_LINES = 8
 _BATCH = 4096
@@ -273,12 +273,17 @@ def _unstacked(
 
 
 def _gapped(runs: list[str], ends: list[_Ends]) -> list[int]:
-    """Runs that are too wide for their letters: something stands apart in them."""
-    return [
-        index
-        for index, (run, end) in enumerate(zip(runs, ends, strict=True))
-        if end[6] - end[0] > _WIDE_PER_CHAR * (end[1] - end[3]) * len(run) and " " in run
+    """Runs in which something may stand apart: those too wide for their letters or wider than the
+    page's narrow runs are. Where a page has one, a long run may hide another, so all are looked at.
+    """
+    widths = [
+        (end[6] - end[0]) / ((end[1] - end[3]) * len(run) or 1.0)
+        for run, end in zip(runs, ends, strict=True)
     ]
+    usual = sorted(widths)[len(widths) // 3]
+    limit = min(_WIDE_PER_CHAR, max(_NARROW_PER_CHAR, _WIDER * usual))
+    spaced = [index for index, run in enumerate(runs) if " " in run]
+    return spaced if any(widths[index] > limit for index in spaced) else []
 
 
 def _long(runs: list[str]) -> list[int]:
