@@ -190,6 +190,19 @@ def _read(text: str) -> tuple[DocType, dict[str, str], set[str]]:
             DocType.INSURANCE,
             {"entity": "beta"},
         ),
+        (
+            HEAD + "Rechnung Nr. 2026-77\nDatum 30.06.2026\nTotal exkl. MwSt. 1'170.00\n"
+            "MwSt 8.1 % 94.77\nTotal CHF inkl. MwSt. 1'264.77",
+            DocType.INVOICE,
+            {"currency": "CHF", "amount_gross": "1264.77"},
+        ),
+        (
+            "Acque del Garda S.p.A.\nBolletta n. 2026/884120 del 11/04/2026\nIntestatario: Alpha"
+            " Werkstatt GmbH\nTotale imponibile 96,40\nIVA 10% 9,64\nTotale da pagare EUR"
+            " 106,04\nScadenza 02/05/2026",
+            DocType.INVOICE,
+            {"invoice_number": "2026/884120", "invoice_date": "2026-04-11"},
+        ),
     ],
 )
 def test_a_paper_of_another_habit_is_read(text: str, kind: DocType, values: dict[str, str]) -> None:
@@ -201,6 +214,12 @@ def test_a_paper_of_another_habit_is_read(text: str, kind: DocType, values: dict
 @pytest.mark.parametrize(
     ("text", "asked"),
     [
+        (
+            HEAD + "Rechnung Nr. C-1 vom 02.04.2026\nNetto 10,00 EUR\nMwSt 19 % 1,90 EUR\n"
+            "Gesamt 11,90 EUR\n\nKranich Spedition KG\nRechnung Nr. C-2 vom 09.04.2026\n"
+            "Netto 20,00 EUR\nMwSt 19 % 3,80 EUR\nGesamt 23,80 EUR",
+            "amount_gross",
+        ),
         (
             HEAD + "Rechnung Nr. 2O26-l17\nDatum: 12.05.2026\nNetto 2.400,00\nMwSt 19 % 456,00\n"
             "Rechnungsbetrag 2.856,00 EUR",

@@ -261,6 +261,7 @@ def state_einvoice(invoice: EInvoice) -> tuple[Finding, ...]:
 
 
 _COMPARED = (
+    Field.INVOICE_NUMBER,
     Field.AMOUNT_GROSS,
     Field.AMOUNT_NET,
     Field.AMOUNT_TAX,
@@ -270,25 +271,52 @@ _COMPARED = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What the pages beside an e-invoice say.
+
+    `stated` are the findings of the text, `likely` those that are too unsure to be stated alone,
+    `amounts` every amount in it.
+    """
+
+    stated: tuple[Finding, ...]
+    likely: tuple[Finding, ...]
+    amounts: frozenset[Decimal]
+
+
 def compare_with_picture(
-    structured: tuple[Finding, ...], printed: tuple[Finding, ...]
+    structured: tuple[Finding, ...], picture: Picture
 ) -> tuple[OpenPoint, ...]:
-    """Questions where the picture says something else than the XML, field by field."""
-    by_field = {finding.field: finding for finding in printed}
+    """Questions where the picture says something else than the XML, field by field.
+
+    A likely value counts only where the picture does not show the value of the XML as well.
+    """
+    sure = {finding.field: finding for finding in picture.stated}
+    likely = {finding.field: finding for finding in picture.likely}
     points: list[OpenPoint] = []
     for finding in structured:
-        other = by_field.get(finding.field)
-        if finding.field not in _COMPARED or other is None or other.value == finding.value:
+        if finding.field not in _COMPARED:
             continue
+        other = sure.get(finding.field)
+        if other is None and finding.value not in picture.amounts:
+            other = likely.get(finding.field)
+        if other is None or _comparable(other.value) == _comparable(finding.value):
+            continue
+        page = "" if other.span is None else f" (page {other.span.page})"
         points.append(
             OpenPoint(
                 OpenPointKind.CONFLICT,
                 finding.field,
-                "the e-invoice and its picture differ",
+                f"the e-invoice says {finding.value}, its picture{page} {other.value}",
                 (str(finding.value), str(other.value)),
             )
         )
     return tuple(points)
+
+
+def _comparable(value: object) -> object:
+    """Numbers of documents are printed with and without blanks."""
+    return re.sub(r"\W", "", value).casefold() if isinstance(value, str) else value
 
 
 # --- numbers -------------------------------------------------------------------------------------

@@ -597,8 +597,8 @@ def _currency(mentions: tuple[AmountMention, ...], candidates: list[_Candidate])
 
 _STATED = re.compile(
     r"(?:waehrung|wahrung|currency|devise|valuta|monnaie|prices in|preise in|montants en"
-    r"|betrag|montant|amount|importo|preis|summe)"
-    r"\W{1,6}?(eur|euro|€|usd|us dollars|gbp|chf)(?!\w)"
+    r"|betrag|montant|amount|importo|preis|summe|total|totale|gesamt|netto|brutto)"
+    r"\W{1,6}?(eur|euro|€|usd|us dollars|gbp|chf|nok|sek|dkk|pln|czk|huf)(?!\w)"
 )
 _STATED_CODES = {"euro": "EUR", "€": "EUR", "us dollars": "USD"}
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from functools import partial
+from itertools import pairwise
 
 from tgv_dagster.store.levels import Level
 from tgv_dagster.understand import (
@@ -531,17 +532,22 @@ def _state_values(read: _Reading) -> choosing.Stated:
     structured = choosing.state_einvoice(read.item.einvoice)
     stated = {finding.field for finding in structured}
     others = [finding for finding in findings if finding.field not in stated]
-    conflicts = choosing.compare_with_picture(structured, tuple(findings))
+    likely, _ = choosing.state_amounts(read.totals, read.doc_type, read.pages, _LIKELY)
+    mentioned = amounts.find(read.pages.text, read.language.language)
+    shown = frozenset(mention.value for mention in mentioned)
+    picture = choosing.Picture(tuple(findings), likely, shown)
+    conflicts = choosing.compare_with_picture(structured, picture)
     left = [point for point in points if point.field not in stated]
     return (*structured, *others), (*conflicts, *left)
 
 
 def _totals_of_one(read: _Reading, numbers: choosing.Stated) -> totals.Totals:
-    """The totals; none where pages with numbers of their own prove different bills each."""
+    """The totals; none where pages or parts with numbers of their own prove different bills."""
     asked = {(point.kind, point.field) for point in numbers[1]}
     if (OpenPointKind.CONFLICT, Field.INVOICE_NUMBER) not in asked:
         return read.totals
-    pages = [totals.read(page, read.language.language) for page in read.item.pages]
+    parts = [*read.item.pages, *_parts_by_number(read)]
+    pages = [totals.read(part, read.language.language) for part in parts]
     proven = {
         page.gross.value: None
         for page in pages
@@ -557,7 +563,19 @@ def _totals_of_one(read: _Reading, numbers: choosing.Stated) -> totals.Totals:
     )
 
 
+def _parts_by_number(read: _Reading) -> list[str]:
+    """The text cut before the line of each other invoice number: bills below each other."""
+    text, seen, cuts = read.pages.text, set[str](), [0]
+    for found in sorted(read.identifiers, key=lambda one: one.span):
+        if found.kind is IdentifierKind.INVOICE_NO and found.value not in seen:
+            seen.add(found.value)
+            cuts.append(text.rfind("\n", 0, found.span[0]) + 1)
+    return [text[begin:end] for begin, end in pairwise((*cuts, len(text)))]
+
+
 _SEVERAL = 2
+_LIKELY = 0.7
+"""From here a printed total contradicts the XML, though no sum proves it."""
 
 
 def _state_level(read: _Reading) -> choosing.Stated:
