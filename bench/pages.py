@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "web")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "web")]
 
 import psycopg  # noqa: E402
 from fastapi.routing import APIRoute  # noqa: E402
@@ -30,7 +30,7 @@ from tgv_dagster.store import embedded, migrate  # noqa: E402
 from tgv_dagster.store.scope import Scope  # noqa: E402
 from tgv_dagster.web.app import ROUTERS  # noqa: E402
 
-ROUNDS = 15
+ROUNDS = 7
 LONG_MS = 2000
 OWNERS = frozenset({"/settings/thresholds"})
 """Pages that only the owner of the installation opens."""
@@ -168,18 +168,20 @@ def paths_of(number: int, case: int) -> tuple[str, ...]:
         "form": "csv",
         "side": "bookings",
     }
-    left_out = ("/login", "/l/{legacy_number}", "/d/{document_id}/page/{page}.webp", "/")
+    left_out = ("/d/{document_id}/frame", "/d/{document_id}/page/{page}.webp", "/")
+    elsewhere = ("/api/", "/healthz", "/readyz", "/legacy", "/login", "/l/")
     templates = sorted(
         route.path
         for router in ROUTERS
         for route in router.routes
         if isinstance(route, APIRoute)
         and "GET" in (route.methods or ())
-        and not route.path.startswith(("/api/", "/healthz", "/readyz", "/legacy"))
+        and not route.path.startswith(elsewhere)
         and route.path not in left_out
     )
+    templates.sort(key=lambda path: path.startswith("/export"))
     paths = [re.sub(r"\{(\w+)\}", lambda m: known.get(m[1], "1"), t) for t in templates]
-    return (*paths, "/search?q=Holzkontor", "/export/unmatched-receipts.csv")
+    return ("/search?q=Holzkontor", *paths, "/export/unmatched-receipts.csv")
 
 
 def _ask(person: Browser, path: str) -> None:
@@ -214,7 +216,9 @@ def main() -> None:
                 page, bare = side_by_side(
                     ask, partial(replay, service, above if path in OWNERS else scope, sent)
                 )
-                print(f"{path:<38}{page:>9.1f}{bare:>9.1f}{page / bare:>7.2f}{reads:>12}")
+                print(
+                    f"{path:<38}{page:>9.1f}{bare:>9.1f}{page / bare:>7.2f}{reads:>12}", flush=True
+                )
         embedded.stop(data)
 
 

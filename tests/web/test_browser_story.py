@@ -359,8 +359,9 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
         return member.read().decode()
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_page_fits_every_screen_and_axe_finds_nothing_serious(
-    screen: Screen, service: Service, axe: str
+    screen: Screen, service: Service, axe: str, scheme: str
 ) -> None:
     activate(service, "anna")
     screen.look(1440, "light")
@@ -374,40 +375,39 @@ def test_every_page_fits_every_screen_and_axe_finds_nothing_serious(
     )
     paid_twice(service, number)
     parked_arrival(service)
-    serious = looked_at(screen, axe, places)
+    serious = looked_at(screen, axe, scheme, places)
     activate(service, "chef")
     screen.look(1440, "light")
     screen.sign_in("chef", "fr")
-    serious += looked_at(screen, axe, ("/settings/thresholds", "/settings", "/chain"))
+    serious += looked_at(screen, axe, scheme, ("/settings/thresholds", "/settings", "/chain"))
     screen.open("/settings/thresholds")
     screen.find("form[action$=simulation] button").click()
     screen.find("section.notice")
-    serious += looked_at(screen, axe, (None,))
+    serious += looked_at(screen, axe, scheme, (None,))
     assert serious == []
 
 
-def looked_at(screen: Screen, axe: str, places: tuple[str | None, ...]) -> list[str]:
+def looked_at(screen: Screen, axe: str, scheme: str, places: tuple[str | None, ...]) -> list[str]:
     """What axe finds serious on each page; None is the page that is open."""
     serious: list[str] = []
     for place in places:
         name = re.sub(r"\W+", "-", place or "simulation").strip("-")
-        for scheme in SCHEMES:
-            for width in WIDTHS:
-                screen.look(width, scheme)
-                if place is not None:
-                    screen.open(place)
-                across = screen.driver.execute_script("return document.documentElement.scrollWidth")
-                assert across <= width, (place, width)
-                screen.picture(f"{name}-{scheme}-{width}.png")
-                screen.driver.execute_script(axe)
-                found = screen.driver.execute_async_script(
-                    "const done = arguments[0]; axe.run(document).then((r) => done(r.violations));"
-                )
-                serious += [
-                    f"{place} {scheme} {width}: {v['id']} {v['nodes'][0]['html'][:120]}"
-                    for v in found
-                    if v["impact"] in ("serious", "critical")
-                ]
+        for width in WIDTHS:
+            screen.look(width, scheme)
+            if place is not None:
+                screen.open(place)
+            across = screen.driver.execute_script("return document.documentElement.scrollWidth")
+            assert across <= width, (place, width)
+            screen.picture(f"{name}-{scheme}-{width}.png")
+            screen.driver.execute_script(axe)
+            found = screen.driver.execute_async_script(
+                "const done = arguments[0]; axe.run(document).then((r) => done(r.violations));"
+            )
+            serious += [
+                f"{place} {scheme} {width}: {v['id']} {v['nodes'][0]['html'][:120]}"
+                for v in found
+                if v["impact"] in ("serious", "critical")
+            ]
     screen.look(1440, "light")
     return serious
 
