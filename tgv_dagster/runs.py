@@ -447,7 +447,7 @@ class RunEnd:
 
 def run_link(settings: Settings, run_id: str) -> RunLink:
     """Where a run is shown."""
-    return RunLink(run_id, f"http://127.0.0.1:{settings.ui_port}/runs/{run_id}")
+    return RunLink(run_id, f"{settings.ui_at('127.0.0.1')}/runs/{run_id}")
 
 
 def submit_job(

@@ -143,6 +143,10 @@ class Settings(BaseSettings):
         default=2048, ge=1, description="Largest upload in one request, MiB."
     )
     ui_port: int = Field(default=3000, description="Port of the Dagster UI (loopback only).")
+    ui_url: str | None = Field(
+        default=None,
+        description="Address at which people reach the Dagster UI, e.g. 'https://runs.example.org'.",
+    )
     mail_host: str | None = Field(default=None, description="IMAP server of the intake mailbox.")
     mail_port: int | None = Field(
         default=None, ge=1, le=65535, description="Its port; default by TLS."
@@ -184,6 +188,18 @@ class Settings(BaseSettings):
                 " background poller, 60 or more for one."
             )
         return text
+
+    @field_validator("ui_url", mode="after")
+    @classmethod
+    def _web_address(cls, value: str | None) -> str | None:
+        text = (value or "").strip().rstrip("/")
+        if text and not text.startswith(("http://", "https://")):
+            raise ValueError("TGV_UI_URL begins with http:// or https://.")
+        return text or None
+
+    def ui_at(self, host: str) -> str:
+        """Where people reach the Dagster UI; `host` is where it is unless the settings say."""
+        return self.ui_url or f"http://{host}:{self.ui_port}"
 
     @property
     def mail_poll_seconds(self) -> int | None:

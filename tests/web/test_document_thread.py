@@ -6,6 +6,7 @@ MAIL-61 (the mail around a mail is no reply thread).
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -108,3 +109,40 @@ def test_the_metadata_of_a_mail_are_the_six_facts(
         "is_forwarded": forwarded,
         "entity_hint": None,
     }
+
+
+def answering(number: int, answered: int | None, *earlier: int) -> bytes:
+    """A mail that answers another, and names earlier ones."""
+    extra = "" if answered is None else f"In-Reply-To: <m{answered}@example.org>\r\n"
+    named = " ".join(f"<m{one}@example.org>" for one in earlier)
+    return invoice_mail(number, extra=extra + (f"References: {named}\r\n" if named else ""))
+
+
+def mails_of(page: str) -> list[str]:
+    """The mails that the page lists as the thread, in order."""
+    listed = page.partition("<h3>Mails of this thread</h3>")[2].partition("</ol>")[0]
+    return re.findall(r">(Rechnung \d+)<", listed)
+
+
+def test_the_whole_thread_is_shown_on_the_page_of_each_of_its_mails(
+    installation: Installation,
+) -> None:
+    """A question, its answer, two answers to that; one more that names a mail nobody has."""
+    for number, answered, earlier in (
+        (11, None, ()), (12, 11, ()), (13, 12, ()), (14, 12, ()), (15, 99, (11, 99)), (16, 15, ()),
+        (21, None, ()), (22, 21, ()),
+    ):  # fmt: skip
+        secure(installation, answering(number, answered, *earlier))
+    enter(installation)
+    papers = dict(
+        sql(
+            installation, "SELECT split_part(message_id, '@', 1), max(id) FROM documents GROUP BY 1"
+        )
+    )
+    assert mails_of(shown(installation, papers["m16"])[1]) == [
+        f"Rechnung {number}" for number in (11, 12, 13, 14, 15, 16)
+    ]
+    assert mails_of(shown(installation, papers["m12"])[1]) == [
+        f"Rechnung {number}" for number in (11, 12, 13, 14)
+    ]
+    assert mails_of(shown(installation, papers["m22"])[1]) == ["Rechnung 21", "Rechnung 22"]

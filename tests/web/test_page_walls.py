@@ -72,6 +72,17 @@ def _pictured(service: Service, level: str = "intern") -> str:
     return f"/d/{number}/page/1.webp"
 
 
+def _waiting_picture(service: Service, **facts: Any) -> str:
+    case = parked_arrival(service, content=picture(), **facts)
+    service.rows(
+        "UPDATE raw_items r SET media_type = 'image/png' FROM arrivals a JOIN cases c"
+        " ON c.arrival_id = a.id WHERE c.id = %s AND r.id = a.raw_item_id",
+        case,
+    )
+    ((arrival,),) = service.rows("SELECT arrival_id FROM cases WHERE id = %s", case)
+    return f"/inbox/arrivals/{arrival}.webp"
+
+
 def _framed(service: Service, level: str = "intern") -> str:
     return f"/d/{document(service, level=level, media_type='text/plain')}/frame"
 
@@ -180,6 +191,10 @@ TABLE: dict[str, tuple[Expected, ...]] = {
     "GET /d/{document_id}/frame": (
         Expected(_framed, NORD_GMBH),
         Expected(lambda s: _framed(s, "streng_vertraulich"), ABOVE),
+    ),
+    "GET /inbox/arrivals/{arrival_id}.webp": (
+        Expected(_waiting_picture, ABOVE),
+        Expected(lambda s: _waiting_picture(s, entity="nord-sarl"), ABOVE),
     ),
     "GET /inbox": (Expected(lambda s: "/inbox"),),
     "GET /inbox/{case_id}": (

@@ -18,12 +18,15 @@ from reportlab.pdfgen.canvas import Canvas
 from web_builders import (
     PASSWORD,
     Browser,
+    Facts,
     Service,
+    arrive,
     booking,
     browser,
     document,
     fresh_database,
     opened,
+    parked_arrival,
     question,
     serving,
     value,
@@ -100,6 +103,106 @@ def test_a_value_leads_to_the_place_that_shows_it(service: Service, anna: Browse
     again = anna.get(f"/d/{number}/page/1.webp", headers={"If-None-Match": picture.headers["etag"]})
     assert again.status_code == 304
     assert anna.get(f"/d/{number}/page/2.webp").status_code == 404
+
+
+def photograph(shade: int) -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (80, 60), (shade, 90, 7)).save(out, "PNG")
+    return out.getvalue()
+
+
+def test_a_photograph_without_words_is_shown_beside_its_question(
+    service: Service, anna: Browser
+) -> None:
+    number = document(service, media_type="image/png", content=photograph(1))
+    case = question(service, number, "entity")
+    for place in (f"/inbox/{case}", f"/d/{number}"):
+        (picture,) = re.findall(rf'<img src="(/d/{number}/page/1.webp)"', anna.get(place).text)
+        assert anna.get(picture).headers["content-type"] == "image/webp"
+    drawing = document(service, media_type="image/svg+xml", content=b"<svg/>")
+    read(service, drawing, "Plan")
+    assert anna.get(f"/d/{drawing}/page/1.webp").status_code == 404
+    for place in (f"/inbox/{question(service, drawing, 'entity')}", f"/d/{drawing}"):
+        page = anna.get(place).text
+        assert f'<iframe src="/d/{drawing}/frame" sandbox' in page
+        assert "/page/1.webp" not in page
+
+
+def test_photographs_that_wait_in_a_mail_are_shown_on_their_cards(
+    service: Service, anna: Browser
+) -> None:
+    mail = parked_arrival(service, media_type="message/rfc822")
+    arrivals = [arrive(service, Facts(content=photograph(shade))).arrival_id for shade in (2, 3)]
+    service.rows(
+        "UPDATE raw_items r SET media_type = 'image/png' FROM arrivals a"
+        " WHERE a.id = ANY (%s) AND r.id = a.raw_item_id",
+        arrivals,
+    )
+    subjects = [
+        {"subject_id": one, "part_path": f"2.{one}", "file_name": f"{one}.png"} for one in arrivals
+    ]
+    service.rows(
+        "UPDATE cases SET evidence = evidence || %s WHERE id = %s",
+        Jsonb({"subjects": subjects}),
+        mail,
+    )
+    with service.installation.database.worker() as connection:
+        for one in arrivals:
+            arguments = {"stage": "extract", "subject_id": one}
+            propose(connection, mail, NewCard(Action.RELEASE, arguments, "tgv"))
+    page = anna.get(f"/inbox/{mail}").text
+    assert re.findall(r'<img src="(/inbox/arrivals/\d+.webp)"', page) == [
+        f"/inbox/arrivals/{one}.webp" for one in arrivals
+    ]
+    for one in arrivals:
+        assert anna.get(f"/inbox/arrivals/{one}.webp").headers["content-type"] == "image/webp"
+    with browser(service, "emil") as emil:
+        assert "/inbox/arrivals/" not in emil.get(f"/inbox/{mail}").text
+        assert emil.get(f"/inbox/arrivals/{arrivals[0]}.webp").status_code == 404
+
+
+def test_the_lineage_is_where_the_reader_reaches_the_dagster_ui(
+    service: Service, anna: Browser
+) -> None:
+    number = document(service)
+    settings = service.installation.settings
+    for host, shown in (
+        ("eiche.example.org:8765", "eiche.example.org"),
+        ("[::1]:8765", "[::1]"),
+    ):
+        page = anna.get(f"/d/{number}", headers={"Host": host}).text
+        assert f'href="http://{shown}:{settings.ui_port}/assets/documents?view=lineage"' in page
+    service.installation.settings = settings.model_copy(
+        update={"ui_url": "https://runs.example.org"}
+    )
+    try:
+        page = anna.get(f"/d/{number}").text
+    finally:
+        service.installation.settings = settings
+    assert 'href="https://runs.example.org/assets/documents?view=lineage"' in page
+
+
+def test_a_thread_names_no_mail_that_its_reader_may_not_see(
+    service: Service, anna: Browser
+) -> None:
+    levels = ("intern", "vertraulich", "intern")
+    numbers = [document(service, title=f"Faden {n}", level=levels[n]) for n in range(3)]
+    for n, number in enumerate(numbers):
+        service.rows(
+            "UPDATE documents SET message_id = %s, in_reply_to = %s WHERE id = %s",
+            f"faden{n}@example.org",
+            f"faden{n - 1}@example.org" if n else None,
+            number,
+        )
+
+    def thread(person: Browser) -> list[str]:
+        page = person.get(f"/d/{numbers[2]}").text
+        listed = page.partition("<h3>Mails of this thread</h3>")[2].partition("</ol>")[0]
+        return sorted(re.findall(r"Faden \d", listed))
+
+    assert thread(anna) == ["Faden 0", "Faden 1", "Faden 2"]
+    with browser(service, "emil") as emil:
+        assert thread(emil) == []
 
 
 def test_there_is_one_symbol_for_what_the_machine_found(service: Service, anna: Browser) -> None:

@@ -236,5 +236,11 @@ def page(
         results=artefacts(service.database, scope, document_id=document_id),
         place=place_of(service.database, scope, document_id, value, page=page),
         framed=previews.FRAMED.get(view.media_type or ""),
-        lineage=f"http://127.0.0.1:{service.settings.ui_port}/assets/documents?view=lineage",
+        lineage=f"{service.settings.ui_at(_host(request))}/assets/documents?view=lineage",
     )
+
+
+def _host(request: Request) -> str:
+    """The host the reader came by, as it stands in an address."""
+    name = request.url.hostname or "127.0.0.1"
+    return f"[{name}]" if ":" in name else name

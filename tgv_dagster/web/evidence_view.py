@@ -13,11 +13,10 @@ from tgv_dagster.store.scope import Scope
 from tgv_dagster.understand.extracted import PageText
 from tgv_dagster.understand.extracting import stored_extraction
 from tgv_dagster.web.document_view import ShownValue
+from tgv_dagster.web.rasterise import can_draw
 
 AROUND = 1500
 """Characters of the page's text that are shown before and after the place."""
-
-_PICTURED = ("application/pdf", "image/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,10 @@ class Place:
 def place_of(
     database: Database, scope: Scope, document_id: int, value: ShownValue | None, *, page: int = 1
 ) -> Place | None:
-    """Where the value stands, or the page itself without one; None when nothing was read."""
+    """Where the value stands, or the page itself without one.
+
+    What can be drawn has its first page even if nothing was read on it; None for the rest of it.
+    """
     with database.reading(scope) as connection:
         row = connection.execute(
             "SELECT raw_sha256, part_role, coalesce(media_type, '') FROM documents WHERE id = %s",
@@ -61,12 +63,17 @@ def place_of(
         extraction = (
             None if row is None else stored_extraction(connection, row[0], PartRole(row[1]))
         )
-    if row is None or extraction is None or not extraction.pages:
+    if row is None:
         return None
+    pictured = row[1] == PartRole.FILE and can_draw(row[2])
+    if extraction is None or not extraction.pages:
+        return _UNREAD if pictured else None
     wanted = value.source.page if value is not None and value.source.page is not None else page
     found = next((p for p in extraction.pages if p.number == wanted), extraction.pages[0])
-    pictured = row[1] == PartRole.FILE and row[2].startswith(_PICTURED)
     return _place(found, len(extraction.pages), value, has_picture=pictured)
+
+
+_UNREAD = Place(1, 1, "", "", "", (), None, None, has_picture=True)
 
 
 def _place(page: PageText, pages: int, value: ShownValue | None, *, has_picture: bool) -> Place:

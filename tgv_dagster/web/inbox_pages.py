@@ -22,10 +22,11 @@ from tgv_dagster.installation import Installation
 from tgv_dagster.store.scope import Scope
 from tgv_dagster.understand.doctypes import DocType
 from tgv_dagster.understand.evidence import Field
-from tgv_dagster.web import pages
+from tgv_dagster.web import originals, pages, previews
 from tgv_dagster.web.choices import choices_of
 from tgv_dagster.web.document_view import DocumentNotFound, DocumentView, document_view
-from tgv_dagster.web.evidence_view import place_of
+from tgv_dagster.web.evidence_view import Place, place_of
+from tgv_dagster.web.originals import Original
 from tgv_dagster.web.principals import Editor, Service, Viewer
 from tgv_dagster.web.schemas import Number
 from tgv_dagster.web.texts import language_of
@@ -33,6 +34,7 @@ from tgv_dagster.web.texts import language_of
 router = APIRouter(include_in_schema=False)
 
 MOST_CASES = 50
+MOST_PICTURES = 100
 VALUE = "value."
 """Beginning of the names of fields that carry the value of an open point."""
 
@@ -93,8 +95,25 @@ def _shown(
         next_case=_after(cases, case_id),
         document=document,
         place=place,
-        framed=None,
+        framed=_framed(document, place),
+        waiting=_waiting(service, scope, talk.case),
     )
+
+
+def _framed(document: DocumentView | None, place: Place | None) -> str | None:
+    """The original stands in a frame where no place of its text is marked."""
+    if document is None or place is None or place.marked:
+        return None
+    return previews.FRAMED.get(document.media_type or "")
+
+
+def _waiting(service: Installation, scope: Scope, row: CaseRow) -> dict[int, Original]:
+    """The pictures the case is about that are no documents yet, as far as the reader sees them."""
+    if row.document_id is not None:
+        return {}
+    subjects = [int(one["subject_id"]) for one in row.evidence.get("subjects", ())]
+    own = [] if row.arrival_id is None else [row.arrival_id]
+    return originals.waiting_pictures(service.database, scope, [*subjects, *own][:MOST_PICTURES])
 
 
 def _document(service: Installation, scope: Scope, row: CaseRow) -> DocumentView | None:

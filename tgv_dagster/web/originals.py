@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -18,6 +18,7 @@ from tgv_dagster.store.db import Database
 from tgv_dagster.store.levels import Role
 from tgv_dagster.store.scope import Scope, ScopeError
 from tgv_dagster.web.document_view import DocumentNotFound
+from tgv_dagster.web.rasterise import can_draw
 
 PIECE = 1 << 18
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
@@ -78,6 +79,32 @@ def original_of(database: Database, scope: Scope, document_id: int) -> Original:
         raise BlobMissing("The original is missing", "Restore it from the backup.")
     _require_all_inside(database, scope, document_id)
     return Original(*row[:6])
+
+
+def waiting_pictures(
+    database: Database, scope: Scope, arrival_ids: Sequence[int]
+) -> dict[int, Original]:
+    """Those of the arrivals that are pictures and no document yet, by arrival.
+
+    Who may see an arrival without a document says its own wall; a picture holds nothing else.
+    """
+    with database.reading(scope) as connection:
+        seen = connection.execute(
+            "SELECT id FROM arrivals WHERE id = ANY (%s) AND document_id IS NULL",
+            (list(arrival_ids),),
+        ).fetchall()
+    if not seen:
+        return {}
+    with database.worker() as connection:
+        rows = connection.execute(
+            """
+            SELECT a.id, r.storage_bucket, r.raw_key, r.sha256, r.size, a.file_name, r.media_type
+            FROM arrivals a JOIN raw_items r ON r.id = a.raw_item_id
+            WHERE a.id = ANY (%s) AND r.state = 'stored' AND r.media_type LIKE 'image/%%'
+            """,
+            ([row[0] for row in seen],),
+        ).fetchall()
+    return {row[0]: Original(*row[1:]) for row in rows if can_draw(row[6])}
 
 
 def _require_all_inside(database: Database, scope: Scope, document_id: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from tgv_dagster.installation import Installation
 from tgv_dagster.web import originals, rasterise
 from tgv_dagster.web.errors import NotFound
 from tgv_dagster.web.limits import FRAME_POLICY
@@ -32,7 +33,6 @@ FRAMED = {
 """What may stand in a frame, and what the browser is told it is."""
 
 _MOST_BYTES = 4 * 2**20
-_DRAWN = ("application/pdf", "image/")
 
 
 @router.get("/d/{document_id}/page/{page}.webp")
@@ -41,8 +41,24 @@ def page_picture(
 ) -> Response:
     """A page as a picture; 404 where there is none."""
     original = originals.original_of(service.database, scope, document_id)
-    if original.media_type is None or not original.media_type.startswith(_DRAWN):
+    if not rasterise.can_draw(original.media_type or ""):
         raise NotFound
+    return _drawn(request, service, original, page)
+
+
+@router.get("/inbox/arrivals/{arrival_id}.webp")
+def waiting_picture(
+    arrival_id: Number, request: Request, service: Service, scope: Viewer
+) -> Response:
+    """A picture that waits for a decision and is no document yet; 404 where there is none."""
+    waiting = originals.waiting_pictures(service.database, scope, (arrival_id,))
+    original = waiting.get(arrival_id)
+    if original is None:
+        raise NotFound
+    return _drawn(request, service, original, 1)
+
+
+def _drawn(request: Request, service: Installation, original: Original, page: int) -> Response:
     etag = f'"{original.sha256[:32]}-{page}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
     if request.headers.get("if-none-match") == etag:

@@ -33,6 +33,12 @@ class PagePicture:
     content: bytes
 
 
+def can_draw(media_type: str) -> bool:
+    """Whether pages of this type are drawn; a drawing in SVG is not, it stands in a frame."""
+    kind = media_type.partition(";")[0].strip().lower()
+    return kind == "application/pdf" or (kind.startswith("image/") and kind != "image/svg+xml")
+
+
 def picture_of(path: Path, page: int) -> PagePicture:
     """Draw page `page` (from 1) of a PDF or picture. Raises NoPicture."""
     command = [sys.executable, "-m", "tgv_dagster.web.rasterise", str(path), str(page)]
