@@ -252,3 +252,76 @@ def test_what_a_paper_leaves_open_is_asked_and_not_stated(text: str, asked: str)
     _, stated, points = _read(text)
     assert asked in points
     assert stated.get(asked) in (None, "unknown")
+
+
+SENDER = HEAD.partition("\n\n")[0] + "\n\n"
+TOTAL = (
+    "Rechnung Nr. 2026-77\nDatum 04.05.2026\nNetto 100,00 EUR\nMwSt 19 % 19,00 EUR\nBrutto 119,00"
+)
+DELIVERED = "Lieferanschrift: Alpha Werkstatt GmbH, Hafenweg 3, 50667 Köln\n"
+
+
+def test_who_alone_gets_the_goods_is_billed() -> None:
+    _, stated, points = _read(SENDER + DELIVERED + TOTAL)
+    assert (stated["entity"], stated["direction"]) == ("alpha", "in")
+    assert points == set()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        SENDER + "Delta Bau GmbH\nRing 1\n10115 Berlin\n\n",
+        SENDER + "Herrn Otto Meier\nRing 1\n10115 Berlin\n\n",
+        "Delta Bau GmbH\nRing 1\n10115 Berlin\n\nKranich Spedition KG, Tel. 0341 5550188\n\n",
+    ],
+)
+def test_who_gets_the_goods_of_another_receiver_is_asked(head: str) -> None:
+    _, stated, points = _read(head + DELIVERED + TOTAL)
+    assert "entity" in points
+    assert stated.get("entity") in (None, "unknown")
+
+
+@pytest.mark.parametrize(
+    ("head", "provider"),
+    [
+        (
+            "Martin Krause\nMalermeister\nWeg 8, 50733 Köln\nSteuernummer 217/5122/0834",
+            "Martin Krause",
+        ),
+        ("Jean-Luc Morel\nÉlectricien\n69003 Lyon\nSIRET 732 829 320 00074", "Jean-Luc Morel"),
+        ("Giulia Ferri\nTraduttrice\n20121 Milano\nPartita IVA 01234567897", "Giulia Ferri"),
+    ],
+)
+def test_a_sole_trader_sends_under_a_persons_name(head: str, provider: str) -> None:
+    receiver = "\n\nAlpha Werkstatt GmbH\nHafenweg 3\n50667 Köln\n\n"
+    _, stated, points = _read(head + receiver + TOTAL)
+    assert stated["provider"] == provider
+    assert points == set()
+
+
+def test_a_net_amount_is_no_term_of_payment() -> None:
+    text = (
+        HEAD
+        + "INVOICE PF-2\nInvoice date: 14 May 2026\nNet 100.00\nVAT 20% 20.00\nTotal GBP 120.00"
+    )
+    assert "due_date" not in _read(text)[1]
+    assert _read(text.replace("Net 100", "Terms: Net 30\nNet 100"))[1]["due_date"] == "2026-06-13"
+
+
+@pytest.mark.parametrize(
+    ("prose", "start"),
+    [
+        ("Kranich übernimmt ab dem 1. März 2025 die Reinigung.", "2025-03-01"),
+        ("Les prestations débuteront le 1er mars 2025.", "2025-03-01"),
+        ("Le présent contrat prend effet le 1er mars 2025.", "2025-03-01"),
+        ("The parties agree, with effect from 1 March 2025, that Kranich hauls.", "2025-03-01"),
+        ("Il presente contratto decorre dal 1° marzo 2025.", "2025-03-01"),
+        ("Kranich ersetzt den Vertrag vom 1. März 2020, der ab dem 1. März 2020 galt.", None),
+        ("Kranich liefert ab dem 1. März 2026 zu neuen Preisen.", None),
+    ],
+)
+def test_a_start_in_prose_is_read_or_asked(prose: str, start: str | None) -> None:
+    parties = "Kranich Spedition KG, Lindenallee 4, 04109 Leipzig\nund\nAlpha Werkstatt GmbH\n\n"
+    _, stated, points = _read("Dienstleistungsvertrag\nzwischen\n" + parties + prose)
+    assert stated.get("contract_start_date") == start
+    assert ("contract_start_date" in points) is (start is None)

@@ -21,6 +21,13 @@ ITALIAN = "Imponibile 100,00\nIVA 22% 22,00\nTotale fattura EUR 122,00"
 COLUMNS = "BTW % Grondslag BTW bedrag Totaal\n21 % 41,31 8,68 49,99\nFactuur totaal EUR 49,99"
 STACKED = "TOTAL HT\n100,00\nMontant TVA\n10,00\nTOTAL TTC\n110,00"
 TWO_RATES = "Netto 473,00\n7% USt. 19,25\n19% USt. 37,62\nGesamtbetrag 529,87"
+BASES = "Netto 7 %: 100,00\nMwSt 7 %: 7,00\nNetto 19 %: 200,00\nMwSt 19 %: 38,00\nBrutto 345,00"
+THREE_RATES = "Total HT 300,00\nTVA 5,5 % 5,50\nTVA 10 % 10,00\nTVA 20 % 20,00\nTotal TTC 335,50"
+THREE_BASES = (
+    "Imponibile 4% 100,00\nImponibile 10% 100,00\nImponibile 22% 100,00\nImposta 4% 4,00\n"
+    "Imposta 10% 10,00\nImposta 22% 22,00\nTotale fattura EUR 336,00"
+)
+EQUAL_TAXES = "Nettobetrag 370,00\n7 % MwSt 19,00\n19 % MwSt 19,00\nGesamtbetrag 408,00"
 RUSSIAN = "Итого без НДС 100,00 руб.\nНДС 20% 20,00 руб.\nВсего к оплате 120,00 руб."
 
 
@@ -39,6 +46,10 @@ def _value(total: Total | None) -> str | None:
         (STACKED, "fr", ("100.00", "10.00", "110.00")),
         (TWO_RATES, "de", ("473.00", "56.87", "529.87")),
         (RUSSIAN, "ru", ("100.00", "20.00", "120.00")),
+        (BASES, "de", ("300.00", "45.00", "345.00")),
+        (THREE_RATES, "fr", ("300.00", "35.50", "335.50")),
+        (THREE_BASES, "it", ("300.00", "36.00", "336.00")),
+        (EQUAL_TAXES, "de", ("370.00", "38.00", "408.00")),
         ("Netto 100,00 MwSt 19,00 Brutto 119,00", "de", ("100.00", "19.00", "119.00")),
         (
             "Nettobetrag -100,00\nUSt. -19,00\nGutschriftsbetrag -119,00",
@@ -60,6 +71,21 @@ def test_three_totals_that_add_up_are_proven(
     assert found.arithmetic is Arithmetic.PROVEN
     assert found.gross is not None
     assert found.gross.confidence >= 0.9
+
+
+def test_a_sum_of_tax_lines_names_each_of_them() -> None:
+    found = totals.read(THREE_RATES, "fr")
+    assert found.tax is not None
+    assert [THREE_RATES[slice(*part)] for part in found.tax.parts] == ["5,50", "10,00", "20,00"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "other"), [("335,50", "353,50"), ("335,50", "335,51"), ("20,00", "20,01")]
+)
+def test_tax_lines_that_miss_the_total_by_a_cent_prove_nothing(printed: str, other: str) -> None:
+    found = totals.read(THREE_RATES.replace(printed, other), "fr")
+    assert found.arithmetic is not Arithmetic.PROVEN
+    assert found.tax is None
 
 
 def test_totals_point_at_their_place_in_the_text() -> None:

@@ -177,7 +177,7 @@ _DAY_COUNT = re.compile(
 )
 _COUNT_FIRST = re.compile(
     r"(?<![0-9.,])(?P<days>[0-9]{1,3}) (?:tage|jours|days|giorni)(?: rein)? (?:netto|nets?)(?!\w)"
-    r"|(?<!\w)net (?P<net>[0-9]{1,3})(?!\w)"
+    r"|(?:terms|payment|conditions|zahlung\w*)\W{1,4}net (?P<net>[0-9]{1,3})(?![\w.,']?\w)"
 )
 
 

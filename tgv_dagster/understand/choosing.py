@@ -217,7 +217,15 @@ def _receipt_total(gross: Total | None, totals: Totals) -> Total | None:
 def _amount(field: Field, total: Total, pages: PageMap) -> Finding:
     span = pages.span(*total.span) if total.span is not None else None
     note = "" if total.span is not None else "derived from the other totals"
+    if total.parts:
+        note = "sum of: " + "; ".join(_line_around(pages.text, part) for part in total.parts)
     return Finding(field, total.value, Origin.MACHINE, total.confidence, span, total.rule_id, note)
+
+
+def _line_around(text: str, span: tuple[int, int]) -> str:
+    """The line an amount stands on, up to the amount."""
+    begin = text.rfind("\n", 0, span[0]) + 1
+    return " ".join(text[max(begin, span[0] - 60) : span[1]].split())
 
 
 def _gross_question(totals: Totals) -> list[OpenPoint]:

@@ -279,7 +279,9 @@ def _score(contract: _Contract, hit: Hit, index: int, which: str) -> float:
     section = contract.section_at(hit.start)
     if section is not None and section.about_term and hit.key in ("weak", "prose"):
         score += _TERM_SECTION
-    if hit.key == "weak" and (which == "end" or _any("start_behind", behind)):
+    if hit.key == "weak" and (
+        which == "end" or _any("start_behind", behind) or _performs(contract, hit, before, behind)
+    ):
         score += _VERB
     if hit.key in ("prose", "weak"):
         tail = _CLAUSE_END.split(behind[:45], maxsplit=1)[0]
@@ -288,6 +290,22 @@ def _score(contract: _Contract, hit: Hit, index: int, which: str) -> float:
     if _amends(before):
         score -= _AMENDMENT
     return min(score, 0.97)
+
+
+_VERB_REACH = 40
+
+
+def _performs(contract: _Contract, hit: Hit, before: str, behind: str) -> bool:
+    """Whether a party does its part from that day on: "übernimmt ab dem … die Reinigung"."""
+    spoken = list(words.finder("contract", "performs").find(contract.folded[hit.start : hit.end]))
+    if not any(found.key == "from_on" for found in spoken):
+        return False
+    clauses = (_CLAUSE_END.split(before[-_VERB_REACH:])[-1], behind)
+    return any(
+        found.key == "verb"
+        for clause in clauses
+        for found in words.finder("contract", "performs").find(clause)
+    )
 
 
 def _clause_before(contract: _Contract, position: int) -> str:

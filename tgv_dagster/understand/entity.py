@@ -140,9 +140,17 @@ def _of_party(vocabulary: Vocabulary, party: Party) -> tuple[str, ...]:
 
 
 def by_content(
-    evidence: tuple[EntityEvidence, ...], doc_type: DocType, foreign_bill_to: str | None
+    evidence: tuple[EntityEvidence, ...],
+    doc_type: DocType,
+    foreign_bill_to: str | None,
+    *,
+    one_sender: bool = False,
 ) -> ContentVerdict:
-    """The entity by the signs in the text; a document made out to somebody else is none of ours."""
+    """The entity by the signs in the text; a document made out to somebody else is none of ours.
+
+    `one_sender` says that beside the place of delivery no more than one address is printed: then
+    who gets the goods is the only one who can be billed.
+    """
     present = [item for item in evidence if item.presence >= _PRESENT]
     if not present:
         note = f"made out to {foreign_bill_to}" if foreign_bill_to else ""
@@ -150,7 +158,7 @@ def by_content(
             None, 0.0, None, None, "entity.absent", note, foreign=foreign_bill_to is not None
         )
     if doc_type in TWO_SIDED:
-        return _two_sided(present, foreign_bill_to)
+        return _two_sided(present, foreign_bill_to, one_sender=one_sender)
     verdict = _one_sided(present)
     if doc_type is DocType.BANK_STATEMENT and verdict.slug is not None:
         return replace(verdict, direction=Direction.IN)
@@ -173,7 +181,9 @@ _WITHOUT_SENDER = frozenset(
 """Data and notes: our number in them is a fact they hold, not the sign of who sent them."""
 
 
-def _two_sided(present: list[EntityEvidence], foreign_bill_to: str | None) -> ContentVerdict:
+def _two_sided(
+    present: list[EntityEvidence], foreign_bill_to: str | None, *, one_sender: bool
+) -> ContentVerdict:
     receivers = [e for e in present if e.bill_to >= _SIDE and e.bill_to > e.supplier]
     senders = [e for e in present if e.supplier >= _SIDE and e.supplier >= e.bill_to]
     receivers.sort(key=lambda e: -e.bill_to)
@@ -197,6 +207,8 @@ def _two_sided(present: list[EntityEvidence], foreign_bill_to: str | None) -> Co
     if len(present) > 1:
         return _rivals(present, "entity.sides_unclear")
     only = present[0]
+    if only.ship_to >= _SIDE and one_sender:
+        return _chosen(only, Direction.IN, "entity.ship_to_only", "delivered to; nobody else named")
     cap = only.presence if only.identified else min(only.presence, _UNSIDED_NAME)
     return ContentVerdict(only.slug, cap, None, only.span, "entity.named", "side unclear")
 

@@ -184,6 +184,16 @@ class Layout:
             return None if span is None else self.text[slice(*span)]
         return None
 
+    def is_of_one_sender(self) -> bool:
+        """Whether beside the place of delivery one town at most is printed and nobody addressed."""
+        towns = {
+            words.fold(match.group().strip(" ,·•|"))
+            for match in POSTCODE.finditer(self.text)
+            if self.side_label(match.start(), of_name=False) is not PartyRole.SHIP_TO
+        }
+        addressed = any(_SALUTATION.match(self.folded, start) for start in self.line_starts)
+        return len(towns) <= 1 and not addressed
+
     def address_column(self, position: int) -> AddressColumn | None:
         """The column of a head of addresses around a place, where its side is known."""
         column = address_columns.column_at(self.address_columns, position)

@@ -40,12 +40,16 @@ class Arithmetic(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """One total; `span` is None when it is derived and stands nowhere in the text."""
+    """One total; `span` is None when it is derived and stands nowhere in the text.
+
+    `parts` are the places of the amounts it is the sum of.
+    """
 
     value: Decimal
     confidence: float
     span: Offsets | None
     rule_id: str
+    parts: tuple[Offsets, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,8 @@ NOTHING = Totals(None, None, None, None, None, Arithmetic.UNPROVEN)
 class _Candidate:
     """An amount that may play a role, with the weight of what says so.
 
-    `labelled` is a word beside it; a row that merely adds up is none.
+    `labelled` is a word beside it; a row that merely adds up is none. `parts` are the places of
+    the amounts that were added up for it.
     """
 
     role: str
@@ -80,6 +85,7 @@ class _Candidate:
     span: Offsets | None
     currency: str | None
     labelled: bool = True
+    parts: tuple[Offsets, ...] = ()
 
 
 def read(text: str, language: str | None = None) -> Totals:
@@ -94,7 +100,7 @@ def read(text: str, language: str | None = None) -> Totals:
     folded = words.fold(text)
     lines = _lines(text, folded, mentions)
     candidates = [*_labelled(text, folded, lines), *_row_sums(lines)]
-    candidates += _tax_sums(candidates)
+    candidates += _sums_of_lines(folded, lines, candidates)
     candidates += _rate_sums(folded, lines, candidates)
     currency = _currency(mentions, candidates) or stated_currency(text)
     proven = _prove(candidates)
@@ -304,13 +310,50 @@ def _row_sums(lines: list[_Line]) -> Iterator[_Candidate]:
                     yield _Candidate(role, found.value, weight, found.span, found.currency, headed)
 
 
-def _tax_sums(candidates: list[_Candidate]) -> list[_Candidate]:
-    """Taxes of several rates added up: the sum may be printed nowhere."""
-    taxes = {c.value: c for c in candidates if c.role == "tax" and c.weight >= _WEAK and c.value}
-    if not 2 <= len(taxes) <= 4:
-        return []
-    currency = next(iter(taxes.values())).currency
-    return [_Candidate("tax", sum(taxes, Decimal(0)), _WEAK, None, currency)]
+_MOST_RATES = 5
+
+
+def _sums_of_lines(
+    folded: str, lines: list[_Line], candidates: list[_Candidate]
+) -> list[_Candidate]:
+    """Net and tax amounts of several rates added up: their sums may be printed nowhere.
+
+    A net amount counts where its line prints its rate; taxes count with and without one.
+    """
+    found: list[_Candidate] = []
+    starts = [line.start for line in lines]
+    for role in ("net", "tax"):
+        rated: dict[tuple[Decimal | None, Decimal], _Candidate] = {}
+        for candidate in candidates:
+            if candidate.role == role and candidate.weight >= _WEAK and candidate.value:
+                key = (_rate_of_line(folded, lines, starts, candidate), candidate.value)
+                rated.setdefault(key, candidate)
+        groups = [{key: one for key, one in rated.items() if key[0] is not None}]
+        if role == "tax":
+            groups.append({(None, one.value): one for one in rated.values()})
+        found += [_sum(role, list(group.values())) for group in groups if _is_split(group)]
+    return found
+
+
+def _is_split(group: dict[tuple[Decimal | None, Decimal], _Candidate]) -> bool:
+    return 2 <= len(group) <= _MOST_RATES
+
+
+def _sum(role: str, parts: list[_Candidate]) -> _Candidate:
+    spans = tuple(part.span for part in parts if part.span is not None)
+    total = sum((part.value for part in parts), Decimal(0))
+    return _Candidate(role, total, _WEAK, None, parts[0].currency, parts=spans)
+
+
+def _rate_of_line(
+    folded: str, lines: list[_Line], starts: list[int], candidate: _Candidate
+) -> Decimal | None:
+    """The rate printed on the line of an amount."""
+    if candidate.span is None:
+        return None
+    line = lines[bisect_right(starts, candidate.span[0]) - 1]
+    match = _RATE.search(folded, line.start, line.end)
+    return None if match is None else Decimal(f"{match[1]}.{match[2] or 0}")
 
 
 _RATE = re.compile(r"(?<![\w.,])([0-9]{1,2})(?:[.,]([0-9]{1,2}))?\s?%")
@@ -389,9 +432,14 @@ def _prove(candidates: list[_Candidate]) -> _Proof | None:
     proofs = [
         _Proof(net, tax, gross)
         for net, tax, gross in product(nets, taxes, grosses)
-        if _adds_up(net.value, tax.value, gross.value)
+        if _adds_up(net.value, tax.value, gross.value) and _is_exact(net, tax, gross)
     ]
     return max(proofs, key=lambda p: (round(p.score, 2), abs(p.gross.value)), default=None)
+
+
+def _is_exact(net: _Candidate, tax: _Candidate, gross: _Candidate) -> bool:
+    """Whether amounts added up here meet the gross amount to the cent; rounding is no excuse."""
+    return not (net.parts or tax.parts) or net.value + tax.value == gross.value
 
 
 def _best(candidates: list[_Candidate], roles: set[str]) -> list[_Candidate]:
@@ -564,7 +612,7 @@ def _known_rate(net: Decimal, tax: Decimal) -> bool:
 def _total(candidate: _Candidate | None, confidence: float, rule_id: str) -> Total | None:
     if candidate is None:
         return None
-    return Total(candidate.value, confidence, candidate.span, rule_id)
+    return Total(candidate.value, confidence, candidate.span, rule_id, candidate.parts)
 
 
 def _due(candidates: list[_Candidate], gross: Decimal | None) -> Total | None:

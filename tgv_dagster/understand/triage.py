@@ -29,6 +29,7 @@ from tgv_dagster.understand import (
     learned,
     origin_country,
     parties,
+    reminders,
     rules,
     totals,
     vocabulary,
@@ -242,14 +243,14 @@ class _Reading:
         own_type = kind.doc_type
         if kind.confidence < item.thresholds.doc_type.value:
             own_type = DocType.UNKNOWN
-        content = _content(item, known, layout, matches, kind.doc_type)
-        intent = entity.read_intent(known, item.intent_text)
         companies = parties.company_names(
             layout,
             tuple(match.span for match in matches if not match.embedded),
             found,
             _sender_domain(item),
         )
+        content = _content(item, known, layout, matches, kind.doc_type, companies)
+        intent = entity.read_intent(known, item.intent_text)
         settled = entity.settle(
             content,
             vocabulary=known,
@@ -315,13 +316,19 @@ def _content(
     layout: Layout,
     matches: tuple[EntityMatch, ...],
     doc_type: DocType,
+    companies: tuple[CompanyName, ...],
 ) -> ContentVerdict:
     if item.einvoice is not None:
         structured = entity.by_einvoice(known, item.einvoice)
         if structured is not None:
             return structured
     evidence = parties.entity_evidence(layout, matches)
-    return entity.by_content(evidence, doc_type, layout.foreign_bill_to(matches))
+    return entity.by_content(
+        evidence,
+        doc_type,
+        layout.foreign_bill_to(matches),
+        one_sender=len(companies) <= 1 and layout.is_of_one_sender(),
+    )
 
 
 def _with_entity_of_project(known: Vocabulary, intent: Intent) -> Intent:
@@ -520,9 +527,7 @@ def _state_values(read: _Reading) -> choosing.Stated:
     )
     printed = [
         numbers,
-        choosing.state_amounts(
-            _totals_of_one(read, numbers), read.doc_type, read.pages, least.amounts.value
-        ),
+        _state_amounts(read, numbers),
         choosing.state_dates(mentions, read.doc_type, read.pages, least.dates.value),
     ]
     findings = [finding for draft in printed for finding in draft[0]]
@@ -539,6 +544,24 @@ def _state_values(read: _Reading) -> choosing.Stated:
     conflicts = choosing.compare_with_picture(structured, picture)
     left = [point for point in points if point.field not in stated]
     return (*structured, *others), (*conflicts, *left)
+
+
+def _state_amounts(read: _Reading, numbers: choosing.Stated) -> choosing.Stated:
+    """The totals; of a reminder what is demanded with its fees."""
+    found, least = _totals_of_one(read, numbers), read.item.thresholds.amounts.value
+    if read.doc_type is not DocType.REMINDER:
+        return choosing.state_amounts(found, read.doc_type, read.pages, least)
+    demand = reminders.demand(read.pages.text, read.language.language)
+    if demand is None:
+        return choosing.state_amounts(found, read.doc_type, read.pages, least)
+    found = replace(found, due=demand.total)
+    findings, points = choosing.state_amounts(found, read.doc_type, read.pages, least)
+    if demand.choices:
+        reason = "fees are printed and no sum of them with the open amount"
+        choices = tuple(str(value) for value in demand.choices)
+        asked = OpenPoint(OpenPointKind.CONFLICT, Field.AMOUNT_DUE, reason, choices)
+        points = (*points, asked)
+    return findings, points
 
 
 def _totals_of_one(read: _Reading, numbers: choosing.Stated) -> totals.Totals:
