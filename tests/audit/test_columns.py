@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from audit_builders import document, measure, sql
+from sqlalchemy import Engine, event
 
 from tgv_dagster.audit.measures.columns import page_of, suites
 from tgv_dagster.audit.register import CHECKPOINTS
@@ -97,9 +99,8 @@ def test_a_suite_is_green_on_good_rows_and_names_the_bad_one(
     assert re.findall(r"(?:src|href)=\"https?:[^\"]+\.(?:js|css)", page) == []
 
 
-def test_however_many_rows_are_bad_all_are_counted_and_a_bounded_number_is_named(
-    installation: Installation,
-) -> None:
+def seven_hundred_more(installation: Installation, sha256: str | None) -> None:
+    """Chunks beside the one of a new document, with this hash or with the one they copy."""
     first = document(installation)
     with installation.database.owner(autocommit=True) as connection:
         connection.execute("SET session_replication_role = replica")
@@ -107,12 +108,37 @@ def test_however_many_rows_are_bad_all_are_counted_and_a_bounded_number_is_named
             "INSERT INTO rag_chunks (document_id, chunk_no, content, content_sha256, span_start,"
             " span_end, core_start, core_end, page_from, page_to, windows, mandant_id, entity,"
             " confidentiality_level, persons, is_test, source_type, source_key, date_received)"
-            " SELECT document_id, n, content, 'none', 0, 1, 0, 1, 1, 1, windows, mandant_id,"
-            " entity, confidentiality_level, persons, is_test, source_type, source_key,"
+            " SELECT document_id, n, content, coalesce(%s, content_sha256), 0, 1, 0, 1, 1, 1,"
+            " windows, mandant_id, entity, confidentiality_level, persons, is_test, source_type, source_key,"
             " date_received FROM rag_chunks, generate_series(1, 700) n WHERE document_id = %s",
-            (first,),
+            (sha256, first),
         )
+
+
+def test_however_many_rows_are_bad_all_are_counted_and_a_bounded_number_is_named(
+    installation: Installation,
+) -> None:
+    seven_hundred_more(installation, "none")
     verdict = measure(installation, "columns_rag_chunks")
     assert verdict.state is State.RED
     assert verdict.figures["content_sha256: values_to_match_regex"] == 700
     assert len(verdict.evidence) == MAX_EVIDENCE
+
+
+@pytest.mark.parametrize("sha256", [None, "none"], ids=["good rows", "bad rows"])
+def test_a_suite_fetches_a_bounded_number_of_rows_however_many_it_judges(
+    installation: Installation, sha256: str | None
+) -> None:
+    seven_hundred_more(installation, sha256)
+    fetched: dict[str, int] = {}
+
+    def note(_connection: object, cursor: Any, statement: str, *_: object) -> None:
+        fetched[statement] = cursor.rowcount
+
+    event.listen(Engine, "after_cursor_execute", note)
+    try:
+        verdict = measure(installation, "columns_rag_chunks")
+    finally:
+        event.remove(Engine, "after_cursor_execute", note)
+    assert verdict.figures["rows"] == 701
+    assert max(fetched.values()) <= MAX_EVIDENCE, fetched

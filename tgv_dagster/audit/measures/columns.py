@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 from psycopg.conninfo import conninfo_to_dict
-from sqlalchemy import URL
+from sqlalchemy import URL, Engine, event
 
 from tgv_dagster.audit.measures.asking import rows
 from tgv_dagster.audit.verdict import MAX_EVIDENCE, Figure, Verdict, judged, unmeasured
@@ -111,11 +111,24 @@ def _batch(installation: Installation, suite: Suite) -> Iterator[Batch]:
     with warnings.catch_warnings():  # it advises a class that insists on a host
         warnings.simplefilter("ignore")
         source = context.data_sources.add_sql(suite.name, connection_string=_url(installation))
+    _ask_columns_without_rows(source.get_execution_engine().engine, suite.query)
     try:
         asset = source.add_query_asset(suite.name, query=suite.query)
         yield asset.add_batch_definition(suite.name).get_batch()
     finally:
         source.get_execution_engine().close()
+
+
+def _ask_columns_without_rows(engine: Engine, query: str) -> None:
+    """Bound the memory: the library runs a suite's bare query only to learn its columns."""
+
+    def without_rows(
+        _connection: object, _cursor: object, statement: str, parameters: Any, *_: object
+    ) -> tuple[str, Any]:
+        bare = statement.strip() == query
+        return (f"SELECT * FROM ({query}) t LIMIT 0" if bare else statement), parameters
+
+    event.listen(engine, "before_cursor_execute", without_rows, retval=True)
 
 
 def _validated(batch: Batch, suite: Suite) -> ExpectationSuiteValidationResult:
