@@ -109,8 +109,9 @@ def seven_hundred_more(installation: Installation, sha256: str | None) -> None:
             " span_end, core_start, core_end, page_from, page_to, windows, mandant_id, entity,"
             " confidentiality_level, persons, is_test, source_type, source_key, date_received)"
             " SELECT document_id, n, content, coalesce(%s, content_sha256), 0, 1, 0, 1, 1, 1,"
-            " windows, mandant_id, entity, confidentiality_level, persons, is_test, source_type, source_key,"
-            " date_received FROM rag_chunks, generate_series(1, 700) n WHERE document_id = %s",
+            " windows, mandant_id, entity, confidentiality_level, persons, is_test, source_type,"
+            " source_key, date_received FROM rag_chunks, generate_series(1, 700) n"
+            " WHERE document_id = %s",
             (sha256, first),
         )
 
