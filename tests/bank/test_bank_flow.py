@@ -8,7 +8,7 @@ from decimal import Decimal
 import psycopg
 import pytest
 from bank_files import IBAN, OTHER_IBAN, booking, camt, camt_statement
-from bank_walks import add_account, bring, ledger, number
+from bank_walks import add_account, bring, invoice, ledger, number
 from shared_builders import import_test_organisation
 
 from tgv_dagster import vollzug
@@ -154,32 +154,6 @@ def test_nothing_is_proposed_where_two_would_fit() -> None:
     assert (
         len(matching.proposals([pair(), pair(document_id=8, text="", counterparty_iban=None)])) == 1
     )
-
-
-def invoice(database: Database, amount: str, invoice_no: str, *, tenant: str = "nord-gmbh") -> int:
-    """A filed incoming invoice without bytes."""
-    with database.worker() as connection:
-        row = connection.execute(
-            "INSERT INTO document_numbers (mandant_id, raw_sha256, part_role, arrival_uid)"
-            " SELECT mandant_id, md5(%s) || md5(%s), 'file', gen_random_uuid() FROM entities"
-            " WHERE slug = %s RETURNING id",
-            (invoice_no, tenant, tenant),
-        ).fetchone()
-        assert row is not None
-        connection.execute(
-            "INSERT INTO documents (id, mandant_id, entity, raw_sha256, file_class, part_role,"
-            " file_name, doc_type, direction, confidentiality_level, date_received, invoice_date,"
-            " amount_gross, currency, flow_stage) SELECT %s, mandant_id, slug, md5(%s) || md5(%s),"
-            " 'mail_body', 'body', 'r', 'invoice', 'in', 'intern', '2026-03-01', '2026-03-01', %s,"
-            " 'EUR', 'effect' FROM entities WHERE slug = %s",
-            (row[0], invoice_no, tenant, amount, tenant),
-        )
-        connection.execute(
-            "INSERT INTO document_values (document_id, field, value, origin, set_by, version)"
-            " VALUES (%s, 'invoice_number', %s, 'machine', 't', '1')",
-            (row[0], invoice_no),
-        )
-    return int(row[0])
 
 
 def test_a_link_needs_reference_and_the_exact_amount_and_stays_inside_its_tenant(

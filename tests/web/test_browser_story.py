@@ -225,6 +225,100 @@ def test_a_day_drop_decide_find(
     assert screen.says(say["origin.human"])
 
 
+PAPER = (
+    "{sender}\n\nNordlicht GmbH\nHafenweg 1\n20457 Hamburg\n\nRechnung Nr. RE-{number}\n"
+    "Rechnungsdatum: 02.03.2026\nEichenbohlen 480,00 EUR\nNettobetrag 480,00 EUR\n"
+    "Umsatzsteuer 19 % 91,20 EUR\nGesamtbetrag 571,20 EUR\nZahlbar bis 16.03.2026.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "first", "sender", "right"),
+    [
+        ("de", 401, "Meier Bau GmbH und Huber Holz GmbH", "Meier Bau GmbH & Co. KG"),
+        ("fr", 501, "Lang Dach GmbH und Otto Glas GmbH", "Lang Dach GmbH & Co. KG"),
+    ],
+)
+def test_after_three_corrections_and_one_yes_the_fourth_needs_nobody(
+    screen: Screen,
+    service: Service,
+    tmp_path: Path,
+    language: str,
+    first: int,
+    sender: str,
+    right: str,
+) -> None:
+    """CLAR-11, FLOW-01 at the pages: papers whose head names two firms, until a rule knows them."""
+    say = texts(language)
+    activate(service, "anna")
+    screen.look(1440, "light")
+    screen.sign_in("anna", language)
+
+    def dropped(*numbers: int) -> list[int]:
+        """Drop papers at the page and let the flow run; their numbers as documents."""
+        screen.open("/drop")
+        Select(screen.find("select[name=entity]")).select_by_value("nord-gmbh")
+        names = [f"Blatt-{language}-{number}.txt" for number in numbers]
+        for name, number in zip(names, numbers, strict=True):
+            text = PAPER.format(sender=sender, number=number)
+            (tmp_path / name).write_text(text, "utf-8")
+            screen.find("#files").send_keys(str(tmp_path / name))
+        screen.find("#send").click()
+        screen.wait(lambda: screen.find("#chosen").text.count(say["upload.taken"]) == len(names))
+        flow.run_until_idle(service.installation)
+        found = service.rows(
+            "SELECT document_id FROM arrivals WHERE file_name = ANY (%s) ORDER BY file_name", names
+        )
+        return [int(row[0]) for row in found]
+
+    def asked(document_id: int) -> list[int]:
+        """The open cases of a document."""
+        rows = service.rows(
+            "SELECT id FROM cases WHERE document_id = %s AND state = 'open'", document_id
+        )
+        return [int(row[0]) for row in rows]
+
+    for number in dropped(first, first + 1, first + 2):
+        assert proposed(service, right) == []
+        (case,) = asked(number)
+        screen.open(f"/inbox/{case}")
+        screen.press("c")
+        assert screen.driver.switch_to.active_element.get_attribute("name") == "value.provider"
+        screen.press(*right, Keys.ENTER)
+        screen.wait(lambda case=case: state_of(service, case) == "executed")
+        flow.run_until_idle(service.installation)
+
+    ((rule, case),) = proposed(service, right)
+    screen.open(f"/inbox/{case}")
+    assert say["case_kind.rule"] in screen.find("h1").text
+    assert screen.says(right)
+    screen.picture(f"rule-{language}.png")
+    screen.press("a")
+    screen.wait(lambda: state_of(service, case) == "executed")
+    flow.run_until_idle(service.installation)
+
+    (fourth,) = dropped(first + 3)
+    assert asked(fourth) == []
+    screen.open(f"/d/{fourth}")
+    row = screen.driver.find_element(
+        By.XPATH, f"//tr[th[normalize-space()='{say['field.provider']}']][not(@class)]"
+    )
+    assert right in row.text
+    assert say["origin.rule"] in row.text
+    assert f"learned:{rule}" in row.text
+
+
+def proposed(service: Service, right: str) -> list[tuple[int, int]]:
+    """Learned rules that set this supplier, each with the open case that proposes it."""
+    rows = service.rows(
+        "SELECT r.id, c.id FROM pattern_rules r JOIN cases c ON c.kind = 'rule'"
+        " AND c.state = 'open' AND c.evidence -> 'effect' = r.effect"
+        " WHERE r.effect ->> 'provider' = %s",
+        right,
+    )
+    return [(int(rule), int(case)) for rule, case in rows]
+
+
 @pytest.mark.parametrize(
     ("language", "word", "holder"),
     [("de", "Drehleier", "Holzkontor & Söhne"), ("fr", "Zimbalom", "Atelier Façade")],
