@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from collections.abc import Iterator
@@ -65,9 +66,15 @@ def test_the_readme_leads_to_every_page() -> None:
     assert [p.name for p in PAGES[1:] if f"](docs/{p.name})" not in readme] == []
 
 
+@functools.cache
+def tgv():
+    """The whole tree of commands; building it takes a moment."""
+    return typer.main.get_command(app)
+
+
 def unknown_part(words: list[str]) -> str | None:
     """The first word or option of a `tgv` command that does not exist; None = all do."""
-    command = typer.main.get_command(app)
+    command = tgv()
     while words and words[0] in (known := getattr(command, "commands", {})):
         command, words = known[words[0]], words[1:]
     if getattr(command, "commands", {}) and words and WORD.fullmatch(words[0]):
