@@ -325,3 +325,96 @@ def test_a_start_in_prose_is_read_or_asked(prose: str, start: str | None) -> Non
     _, stated, points = _read("Dienstleistungsvertrag\nzwischen\n" + parties + prose)
     assert stated.get("contract_start_date") == start
     assert ("contract_start_date" in points) is (start is None)
+
+
+BETA = "Beta Atelier SARL\n9 rue du Port\n69001 Lyon\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "values"),
+    [
+        (
+            "Verkauft von: Lumo Trading Ltd\n\nRechnungsadresse\nAlpha Werkstatt GmbH\nHafenweg 3\n"
+            "50667 Köln\n\nRechnung\nRechnungsnummer DE-77\nRechnungsdatum 19 Mai 2026\nZahlbetrag"
+            " 29,98 €\nUSt. %  Zwischensumme (ohne USt.)  USt.\n19 %  25,19 €  4,79 €",
+            DocType.INVOICE,
+            {"entity": "alpha", "direction": "in", "amount_gross": "29.98", "amount_tax": "4.79"},
+        ),
+        (
+            "Rechnung\nRechnungsnummer DE-77\nRechnungsdatum 19 Mai 2026\n\nRechnungsadresse       "
+            " Lieferadresse        Verkauft von\nAlpha Werkstatt GmbH        Karl Sommer        "
+            "Lumo Trading Ltd\nHafenweg 3        Waldweg 2        USt-IDNr. DE320114477\n50667 Köln"
+            "        53113 Bonn\n\nZahlbetrag 29,98 €",
+            DocType.INVOICE,
+            {"entity": "alpha", "direction": "in", "provider": "Lumo Trading Ltd"},
+        ),
+        (
+            HEAD + "Zollabgaben-Rechnung\nRechnungsnummer: B12\nRechnungsdatum: 27.05.2026\nZoll"
+            " 14,20 EUR\nEinfuhrumsatzsteuer 62,81 EUR\nProvision 15,00 EUR\nMwSt 19 % auf"
+            " Provision 2,85 EUR\nRechnungsbetrag 94,86 EUR",
+            DocType.INVOICE,
+            {"amount_gross": "94.86", "amount_net": None},
+        ),
+        (
+            HEAD + "Rechnung Nr. 7731\nDatum 09.06.2026\nGesamtkosten lt. HKP 842,17 EUR\nabzüglich"
+            " Festzuschuss 401,56 EUR\nIhr Eigenanteil 440,61 EUR",
+            DocType.INVOICE,
+            {"amount_gross": "842.17", "amount_due": "440.61"},
+        ),
+        (
+            HEAD + "Rechnung Nr. 4412\nDatum 14.03.2026\nSumme netto\n19 % MwSt.\nGesamtbetrag\n"
+            "59,80\n11,36\n71,16 EUR",
+            DocType.INVOICE,
+            {"amount_gross": "71.16", "amount_net": "59.80"},
+        ),
+        (
+            "Uber\nTotal €23.47\nMay 22, 2026\nHere's your receipt.\nTrip fare €18.20\nBooking Fee"
+            " €1.90\nTip €3.37\nVisa 4242 €23.47",
+            DocType.RECEIPT,
+            {"amount_gross": "23.47", "invoice_date": "2026-05-22"},
+        ),
+        (
+            "CONTRAT D'APPRENTISSAGE\nDate de conclusion    Date de début d'exécution du"
+            " contrat    Date de fin du contrat\n20/06/2026    01/09/2026    31/08/2028\n"
+            "Employeur : Beta Atelier SARL",
+            DocType.CONTRACT,
+            {"contract_start_date": "2026-09-01", "contract_end_date": "2028-08-31"},
+        ),
+        (
+            HEAD + "Leipzig, 04.11.2026\nBestätigung Ihrer Kündigung\nVertrag KF 88 120 443\nSehr"
+            " geehrte Damen und Herren,\nder Vertrag endet am 01.01.2027.",
+            DocType.LETTER,
+            {"letter_date": "2026-11-04"},
+        ),
+        (
+            "ENGIE\n\n"
+            + BETA
+            + "Le 12/01/2026\nVotre échéancier de paiement\n05/02/2026 112,00 €\n"
+            "05/03/2026 112,00 €\nFacture de régularisation en janvier 2027",
+            DocType.LETTER,
+            {"amount_gross": None, "due_date": None},
+        ),
+        (
+            HEAD + "Rechnung Nr. 4412\nDatum 14.03.2026\nNetto 100,00 EUR\nMwSt 19 % 19,00 EUR\n"
+            "Rechnungsbetrag 119,00 EUR\n\nAbschlagsplan\n01.05.2026 40,00 EUR",
+            DocType.INVOICE,
+            {"amount_gross": "119.00"},
+        ),
+    ],
+)
+def test_a_paper_of_daily_life_is_read(
+    text: str, kind: DocType, values: dict[str, str | None]
+) -> None:
+    doc_type, stated, _ = _read(text)
+    assert doc_type is kind
+    assert {name: stated.get(name) for name in values} == values
+
+
+def test_columns_that_do_not_match_their_labels_are_asked() -> None:
+    text = (
+        "CONTRAT DE SERVICES\nDate de début du contrat    Date de fin du contrat\n20/06/2026    "
+        "01/09/2026    31/08/2028\nClient : Beta Atelier SARL"
+    )
+    _, stated, points = _read(text)
+    assert "contract_end_date" not in stated
+    assert "contract_start_date" in points

@@ -61,6 +61,7 @@ CONTACT = re.compile(
 _HEAD_LINES, _FOOT_LINES = 40, 3
 _MOST_COLUMNS = 3
 _ALIGNED = 3
+_LEAST_DEPTH = 3
 
 LabelOf = Callable[[Cell], PartyRole | None]
 
@@ -68,13 +69,16 @@ LabelOf = Callable[[Cell], PartyRole | None]
 def find(text: str, cells: Sequence[Cell], label_of: LabelOf) -> tuple[AddressColumn, ...]:
     """The columns of every head of addresses; empty where parties stand one below the other.
 
-    `label_of` gives the side that a cell names when a label opens it.
+    `label_of` gives the side that a cell names when a label opens it; columns that all have one of
+    their own, with a name and a street below it, need no town.
     """
     found: list[AddressColumn] = []
     for rows in _regions(cells):
         columns = _columns(text, rows)
         addressed = [any(POSTCODE.search(text[c.start : c.end]) for c in col) for col in columns]
-        if sum(addressed) >= 2:
+        headed = {label_of(column[0]) for column in columns if column} - {None}
+        deep = all(len(column) >= _LEAST_DEPTH for column in columns)
+        if sum(addressed) >= 2 or (deep and len(headed) == len(columns) >= 2):
             found += _sides(text, columns, label_of)
     return tuple(found)
 

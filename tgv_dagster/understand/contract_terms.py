@@ -222,7 +222,11 @@ _BREAK = re.compile(
 def _by_cues(contract: _Contract, which: str) -> Iterator[_Scored]:
     for hit in words.finder("contract", which).find(contract.folded):
         index = contract.mention_after(hit.end, _REACH[hit.key])
-        if index is None or not _joined(contract, hit, index):
+        if hit.key == "label" and (columns := _columns_of_header(contract, hit)) is not None:
+            index = _under_header(contract, columns)
+            if index is None:
+                continue
+        elif index is None or not _joined(contract, hit, index):
             continue
         if hit.key == "span" and not _opens_span(contract, index):
             continue
@@ -232,6 +236,44 @@ def _by_cues(contract: _Contract, which: str) -> Iterator[_Scored]:
         yield _Scored(index, score, f"term.{which}.{hit.key}", (hit.start, hit.end))
     if which == "end":
         yield from _ends_of_spans(contract)
+
+
+_COLUMN = re.compile(r"[^\s](?:[^\n\t]*?)(?=[ \u00a0]{2,}|\t|\n|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """A line of labels side by side: where it ends, its columns, and which one is meant."""
+
+    end: int
+    columns: int
+    place: int
+
+
+def _columns_of_header(contract: _Contract, hit: Hit) -> _Header | None:
+    """The line of a label that opens one of several columns without a date among them."""
+    begin = contract.text.rfind("\n", 0, hit.start) + 1
+    end = contract.text.find("\n", hit.end)
+    if end < 0:
+        return None
+    cells = list(_COLUMN.finditer(contract.text, begin, end))
+    place = next((n for n, cell in enumerate(cells) if cell.start() == hit.start), None)
+    first = contract.mention_after(begin, end - begin)
+    if len(cells) < 2 or place is None or first is not None:
+        return None
+    return _Header(end, len(cells), place)
+
+
+def _under_header(contract: _Contract, header: _Header) -> int | None:
+    """The date that fills the same column of the next line; None where the columns differ."""
+    end = contract.text.find("\n", header.end + 1)
+    end = end if end >= 0 else len(contract.text)
+    cells = list(_COLUMN.finditer(contract.text, header.end + 1, end))
+    if len(cells) != header.columns:
+        return None
+    cell = cells[header.place]
+    index = contract.mention_after(cell.start(), 0)
+    return index if index is not None and contract.starts[index] < cell.end() else None
 
 
 def _joined(contract: _Contract, hit: Hit, index: int) -> bool:

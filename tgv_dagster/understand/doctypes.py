@@ -506,7 +506,11 @@ def _decide(
     for special, general in _OUTRANKS:
         if scores.get(special, 0.0) >= _TITLE_START and general in adjusted:
             adjusted[general] = min(adjusted[general], scores[special] - _OUTRANKED)
-    adjusted = _with_letter(adjusted, strong)
+    if _is_titled_letter(titles, strong, facts):
+        highest = scores[DocType.LETTER] - _OUTRANKED
+        adjusted = {t: v if t is DocType.LETTER else min(v, highest) for t, v in adjusted.items()}
+    else:
+        adjusted = _with_letter(adjusted, strong)
     ranked = sorted(adjusted.items(), key=lambda item: -item[1])
     if not ranked or ranked[0][1] < _LEAST:
         return _without_words(ranked, facts)
@@ -514,6 +518,15 @@ def _decide(
     rival, second = ranked[1] if len(ranked) > 1 else (None, 0.0)
     confidence = min(0.98, (1 - math.exp(-(score - second) / 2)) * (1 - math.exp(-score / 1.5)))
     return TypeVerdict(best, round(confidence, 3), titles.get(best), "type.words", rival)
+
+
+def _is_titled_letter(
+    titles: dict[DocType, Offsets], strong: frozenset[DocType], facts: TypeFacts
+) -> bool:
+    """Whether the first title is one of letters; a bill may hold such a title as a heading."""
+    if DocType.LETTER not in strong or facts.has_invoice_number:
+        return False
+    return all(titles[DocType.LETTER] <= titles[kind] for kind in strong)
 
 
 def _with_letter(scores: dict[DocType, float], strong: frozenset[DocType]) -> dict[DocType, float]:

@@ -644,7 +644,8 @@ def _office_end(layout: Layout, start: int, cell_end: int) -> int:
 
 
 _NAME_LINE = re.compile(
-    r"[A-ZÄÖÜÉ][\w.&'’-]*(?: (?:[A-ZÄÖÜÉ&][\w.&'’-]*|de|du|des|et|und|di|della|la|van|von)){0,5}"
+    r"[A-ZÄÖÜÉ][\w.&'’-]*(?: (?:[A-ZÄÖÜÉ&][\w.&'’-]*|de|du|des|et|und|di|della|la|van|von"
+    r"|(?:med|dent|vet|iur|jur|rer|nat|phil|oec|pol)\.)){0,6}"
 )
 
 

@@ -107,6 +107,9 @@ def read(text: str, language: str | None = None) -> Totals:
     exempt = next(words.finder("amount_labels", "exempt").find(folded), None) is not None
     if proven is not None:
         return _proven_totals(proven, candidates, currency)
+    summed = _sum_of_all(lines, candidates, currency) or _less_prepaid(candidates, currency)
+    if summed is not None and not exempt:
+        return summed
     return _unproven_totals(candidates, currency, exempt=exempt, rates=_printed_rates(folded))
 
 
@@ -133,9 +136,41 @@ def _labelled(text: str, folded: str, lines: list[_Line]) -> Iterator[_Candidate
     for line in lines:
         if line.mentions:
             yield from _on_line(folded, line)
-    for upper, lower in pairwise(lines):
+    stacks = list(_stacks(text, lines))
+    stacked = {index for labels, _ in stacks for index in labels}
+    for labels, values in stacks:
+        for upper, lower in zip(labels, values, strict=True):
+            yield from _under_label(lines[upper], lines[lower])
+    for index, (upper, lower) in enumerate(pairwise(lines)):
+        if index in stacked:
+            continue
         if upper.labels and not upper.mentions and _only_amounts(text, lower):
             yield from _under_label(upper, lower)
+
+
+def _stacks(text: str, lines: list[_Line]) -> Iterator[tuple[range, range]]:
+    """Lines of one label each, followed by as many lines of one amount each, by their indexes."""
+    position = 0
+    while position < len(lines):
+        end = position
+        while end < len(lines) and _is_bare_label(lines[end]):
+            end += 1
+        count = end - position
+        below = lines[end : end + count]
+        if count >= 2 and len(below) == count and all(_is_lone_amount(text, b) for b in below):
+            follows = end + count
+            longer = follows < len(lines) and _is_lone_amount(text, lines[follows])
+            if not longer:
+                yield range(position, end), range(end, follows)
+        position = max(end, position + 1)
+
+
+def _is_bare_label(line: _Line) -> bool:
+    return len(line.labels) == 1 and not line.mentions and line.labels[0].role != "none"
+
+
+def _is_lone_amount(text: str, line: _Line) -> bool:
+    return len(line.mentions) == 1 and _only_amounts(text, line)
 
 
 def _lines(text: str, folded: str, mentions: tuple[AmountMention, ...]) -> list[_Line]:
@@ -364,7 +399,7 @@ def _rate_sums(folded: str, lines: list[_Line], candidates: list[_Candidate]) ->
 
     A line "7 % of 285.00: 18.64" shows its base with or without tax; which one, the rate tells.
     """
-    grosses = {c.value: c for c in candidates if c.role == "gross" and c.labelled}
+    grosses = {c.value: c for c in candidates if c.role in ("gross", "due") and c.labelled}
     parts = [part for line in lines if (part := _rate_part(folded, line)) is not None]
     for inclusive in (True, False):
         chosen = {part[:3]: part for part in parts if part[3] is inclusive}.values()
@@ -440,6 +475,60 @@ def _prove(candidates: list[_Candidate]) -> _Proof | None:
 def _is_exact(net: _Candidate, tax: _Candidate, gross: _Candidate) -> bool:
     """Whether amounts added up here meet the gross amount to the cent; rounding is no excuse."""
     return not (net.parts or tax.parts) or net.value + tax.value == gross.value
+
+
+_LEAST_LINES = 2
+
+
+def _sum_of_all(
+    lines: list[_Line], candidates: list[_Candidate], currency: str | None
+) -> Totals | None:
+    """A total that is, to the cent, the sum of every other amount of the paper.
+
+    Bills without net and tax of their own end so: tolls, duties, fares, fees.
+    """
+    last = [line.mentions[-1] for line in lines if line.mentions]
+    strong = {c.value: c for c in candidates if c.role in ("gross", "due") and c.weight >= _WEAK}
+    found = [
+        total
+        for value, total in strong.items()
+        if len(rest := [one.value for one in last if one.value != value]) >= _LEAST_LINES
+        and sum(rest) == value
+        and all(part > 0 for part in rest)
+        and not any(other.role == "gross" for other in strong.values() if other.value in rest)
+    ]
+    return _without_tax(found[0], candidates, currency, "totals.lines") if len(found) == 1 else None
+
+
+def _less_prepaid(candidates: list[_Candidate], currency: str | None) -> Totals | None:
+    """A total and what is left of it after a printed payment, equal to the cent."""
+    by_role = {
+        role: {
+            c.value: c for c in candidates if c.role == role and c.labelled and c.weight >= _WEAK
+        }
+        for role in ("gross", "due", "prepaid")
+    }
+    found = [
+        gross
+        for gross, due, paid in product(by_role["gross"], by_role["due"], by_role["prepaid"])
+        if paid and gross - abs(paid) == due
+    ]
+    if len(found) != 1:
+        return None
+    return _without_tax(by_role["gross"][found[0]], candidates, currency, "totals.prepaid")
+
+
+def _without_tax(
+    gross: _Candidate, candidates: list[_Candidate], currency: str | None, rule_id: str
+) -> Totals:
+    return Totals(
+        net=None,
+        tax=None,
+        gross=_total(gross, 0.9, rule_id),
+        due=_due(candidates, gross.value),
+        currency=gross.currency or currency,
+        arithmetic=Arithmetic.PROVEN,
+    )
 
 
 def _best(candidates: list[_Candidate], roles: set[str]) -> list[_Candidate]:
