@@ -94,6 +94,7 @@ class TableRow:
     status: str | None = None
     bank_reference: str | None = None
     fee: Decimal | None = None
+    reversal: bool = False
     fault: str | None = None
 
 
@@ -198,7 +199,7 @@ def _line(number: int, row: TableRow, currency: str | None, place: Place) -> Lin
         counterparty_iban=iban or None,
         references=References(bank=row.bank_reference),
         status=Status.PENDING if (row.status or "").strip().lower() in _PENDING else Status.BOOKED,
-        reversal=False,
+        reversal=row.reversal,
         identity=_identity(row),
         raw=row.raw,
         place=place,
@@ -225,12 +226,22 @@ def _amount(row: TableRow) -> Decimal:
         return abs(row.credit or Decimal(0)) - abs(row.debit or Decimal(0))
     if row.sign is None or not row.sign.strip():
         return row.amount
-    word = row.sign.strip().lower()
+    if (signed := marked(row.amount, row.sign)) is None:
+        raise _Unreadable("its sign column says neither in nor out")
+    return signed
+
+
+def marked(size: Decimal, mark: str) -> Decimal | None:
+    """A size with the sign that a mark of debit or credit gives it; None for any other word."""
+    word = mark.strip().lower()
     if word in _OUT:
-        return -abs(row.amount)
-    if word in _IN:
-        return abs(row.amount)
-    raise _Unreadable("its sign column says neither in nor out")
+        return -abs(size)
+    return abs(size) if word in _IN else None
+
+
+def is_outgoing(mark: str) -> bool:
+    """Whether a cell marks a debit."""
+    return mark.strip().lower() in _OUT
 
 
 def are_sign_marks(cells: Iterable[str]) -> bool:
@@ -290,7 +301,7 @@ def _statement(
 ) -> Statement:
     booked = [(line, row) for line, row in found if line.status is Status.BOOKED]
     days = [line.booking_date for line, _ in found]
-    opening, closing, order, fault = _balances(booked)
+    opening, closing, order, fault = _with_reversals(booked, _balances(booked))
     if any(row.fee for _, row in booked):
         opening, closing, order, fault = _with_fees(booked, (opening, closing, order, fault))
     pending = [line for line, _ in found if line.status is Status.PENDING]
@@ -346,6 +357,35 @@ def _with_fees(booked: _Rows, without: _Proof) -> _Proof:
     if found[0] is not None:
         return found
     return (*without[:3], without[3] or "no balance tells whether the charges are in the amounts")
+
+
+def _with_reversals(booked: _Rows, as_written: _Proof) -> _Proof:
+    """Whether reversed lines carry the sign of their own movement or still the original's.
+
+    The running balance tells; without one a line of the same amount that they cancel.
+    """
+    if as_written[0] is not None or not any(line.reversal for line, _ in booked):
+        return as_written
+    flipped = [
+        (replace(line, amount=-line.amount, notes=(*line.notes, _FLIPPED)), row)
+        if line.reversal
+        else (line, row)
+        for line, row in booked
+    ]
+    other = _balances(flipped)
+    if other[0] is not None:
+        return other
+    if as_written[3] is not None or _all_cancel(booked) != _all_cancel(flipped):
+        return other if as_written[3] is None and _all_cancel(flipped) else as_written
+    return (*as_written[:3], "no balance tells the sign of the lines that are reversed")
+
+
+_FLIPPED = "the sign of the reversal follows from the balances or the line it cancels"
+
+
+def _all_cancel(rows: _Rows) -> bool:
+    kept = {line.amount for line, _ in rows if not line.reversal}
+    return all(-line.amount in kept for line, _ in rows if line.reversal)
 
 
 def _follows(rows: _Rows) -> bool:

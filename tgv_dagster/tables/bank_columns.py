@@ -8,25 +8,24 @@ columns that must not stay unused. Not here: the words of labels (`lexicon`) and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 import polars as pl
 
-from tgv_dagster.bank.tabular import are_sign_marks
+from tgv_dagster.bank.tabular import are_sign_marks, is_outgoing
 from tgv_dagster.tables.lexicon import bare_label, lexicon, normal_label
 from tgv_dagster.tables.model import RawTable
 
 _HEAD = 64
+_MINUS = r"^\s*(?:[-\u2212\u2013]|\()|[-\u2212\u2013]\s*$"
 _MOST_STATES = 12
 _NET = ("net", "netto", "montant net", "net amount", "nettobetrag")
-_REVERSED = frozenset(
-    ("storno", "storniert", "stornokennzeichen", "stornierung", "reversal", "reversed",
-     "is reversal", "voided", "annule", "annulee", "annulation", "extourne", "storno kennzeichen")
-)  # fmt: skip
 _YES = frozenset(
     ("ja", "j", "yes", "y", "oui", "o", "true", "wahr", "vrai", "x", "#", "s", "storno", "reversal")
 )
+_NO = frozenset(("", "nein", "n", "no", "non", "false", "falsch", "faux"))
+_OF_BALANCE = frozenset(("saldo", "saldos", "kontostand", "balance", "solde", "guthaben"))
 _ACCOUNT = r"(?:\d\D{0,4}){4,}"
 
 
@@ -58,6 +57,8 @@ def can_hold(table: RawTable, field: str, label: str) -> bool:
     if field == "status":
         states = {state_of(cell) for cell in _few(table.column(label)) or ("?",)}
         return bool(states - {State.UNKNOWN})
+    if field == "reversal":
+        return all(affirms(cell) or _denies(cell) for cell in _few(table.column(label)) or ("?",))
     return True
 
 
@@ -72,11 +73,56 @@ def completed(table: RawTable, fields: Mapping[str, str]) -> dict[str, str]:
         found = _after_charges(table, found)
     if "account" not in found and _is_own_account(table, found):
         found["account"] = found.pop("counterparty_iban")
-    if "sign" not in found and "amount" in found:
-        marks = [x for x in _free(table, found) if holds_sign_marks(table.column(x))]
-        if len(marks) == 1:
-            found["sign"] = marks[0]
-    return found
+    return _with_marks(table, found) if "amount" in found else found
+
+
+def _with_marks(table: RawTable, fields: Mapping[str, str]) -> dict[str, str]:
+    """Columns of marks of debit and credit: which one is of the amounts, which of the balance.
+
+    A label that names the balance decides; of two columns the first is of whichever stands first.
+    One column alone is of the amounts, unless they carry signs that contradict it or it stands
+    behind the balance; there, with no other sign and the same mark in all rows, it may be of
+    either, and is left to a person.
+    """
+    found = {name: label for name, label in fields.items() if name != "sign"}
+    marks = [x for x in _free(table, found) if holds_sign_marks(table.column(x))]
+    if not marks:
+        return dict(fields)
+    if "balance" in found:
+        of_balance = _marks_of_balance(table, found, marks)
+        marks = [x for x in marks if x not in of_balance]
+        if len(of_balance) == 1:
+            found["balance_sign"] = of_balance[0]
+        if len(marks) == 1 and not of_balance and _may_be_of_balance(table, found, marks[0]):
+            return found
+    told = fields.get("sign")
+    if told is not None and told not in found.values():
+        marks = [told]
+    return found | {"sign": marks[0]} if len(marks) == 1 else found
+
+
+def _marks_of_balance(
+    table: RawTable, fields: Mapping[str, str], marks: Sequence[str]
+) -> Sequence[str]:
+    named = [x for x in marks if _OF_BALANCE & set(normal_label(x).split())]
+    if named:
+        return named
+    if len(marks) == 2:
+        at = table.labels.index
+        return [marks[at(fields["balance"]) > at(fields["amount"])]]
+    signed = table.column(fields["amount"]).str.contains(_MINUS).to_list()
+    agree = signed == [is_outgoing(mark) for mark in table.column(marks[0]).to_list()]
+    return marks if any(signed) and (not agree or _beside(table, fields, marks[0])) else []
+
+
+def _may_be_of_balance(table: RawTable, fields: Mapping[str, str], mark: str) -> bool:
+    return _beside(table, fields, mark) and len(set(_few(table.column(mark)))) == 1
+
+
+def _beside(table: RawTable, fields: Mapping[str, str], mark: str) -> bool:
+    """Whether the marks stand right behind the balance."""
+    place = table.labels.index(mark)
+    return place > 0 and table.labels[place - 1] == fields["balance"]
 
 
 def holds_sign_marks(cells: pl.Series) -> bool:
@@ -90,17 +136,26 @@ def unused(table: RawTable, fields: Mapping[str, str]) -> str | None:
     about signs, or about which lines are booked at all."""
     for label in _free(table, fields):
         cells = table.column(label)
-        if not {"sign", "debit"} & set(fields) and holds_sign_marks(cells):
+        if not {"sign", "debit", "balance_sign"} & set(fields) and holds_sign_marks(cells):
             return f"column {label!r} marks debit and credit and is not used"
-        if bare_label(label) in _REVERSED and any(map(_affirms, _few(cells))):
+        if bare_label(label) in _reversed() and any(map(affirms, _few(cells))):
             return f"column {label!r} says that lines are reversed and is not used"
         if "status" not in fields and _tells_unbooked(label, cells):
             return f"column {label!r} says that lines are not booked and is not used"
     return None
 
 
-def _affirms(cell: str) -> bool:
-    return normal_label(cell) in _YES
+def affirms(cell: str) -> bool:
+    """Whether a cell says yes, or holds the mark that stands for it."""
+    return cell.strip() != "0" and normal_label(cell) in _YES
+
+
+def _denies(cell: str) -> bool:
+    return cell.strip() == "0" or normal_label(cell) in _NO
+
+
+def _reversed() -> tuple[str, ...]:
+    return lexicon().fields["txn_master"]["reversal"]
 
 
 def _tells_unbooked(label: str, cells: pl.Series) -> bool:

@@ -14,15 +14,17 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from tgv_dagster.bank.frame import BankFile
-from tgv_dagster.bank.tabular import TableRow, account_named, table_file
-from tgv_dagster.tables.bank_columns import State, state_of, unused
+from tgv_dagster.bank.tabular import TableRow, account_named, marked, table_file
+from tgv_dagster.tables.bank_columns import State, affirms, state_of, unused
 from tgv_dagster.tables.lexicon import says_no_day
 from tgv_dagster.tables.mapping import TableMapping
 from tgv_dagster.tables.model import RawTable, SetAside
 from tgv_dagster.tables.reading.columns import typed
 from tgv_dagster.tables.rows import column_of
 
-_CURRENCY = re.compile(r"\b(?:EUR|CHF|USD|GBP|CZK|PLN|HUF|SEK|DKK|NOK)\b|€|\$|£")
+_CURRENCY = re.compile(
+    r"\b(?:EUR|CHF|USD|GBP|CZK|PLN|HUF|SEK|DKK|NOK|INR|JPY|CAD|AUD|TRY|RON|BGN)\b|€|\$|£"
+)
 _SIGNS = {"€": "EUR", "$": "USD", "£": "GBP", "Euro": "EUR", "Fr.": "CHF"}
 _TEXTS = ("counterparty_iban", "account", "bank_reference", "currency", "sign")
 _AMOUNTS = ("amount", "inflow", "outflow", "debit", "credit", "balance", "fee")
@@ -125,6 +127,11 @@ def _row(
         # A person said which way these amounts go; of a card what is positive is spent.
         out = amounts["outflow"]
         amounts["amount"] = amounts["inflow"] if out is None else -out
+    fault = None
+    if amounts["balance"] is not None and cells.get("balance_sign"):
+        amounts["balance"] = marked(amounts["balance"], cells["balance_sign"])
+        if amounts["balance"] is None:
+            fault = "the mark of its balance says neither debit nor credit"
     texts = {field: cells.get(field) or None for field in _TEXTS}
     state = state_of(cells.get("status", ""))
     if (
@@ -133,13 +140,16 @@ def _row(
         and cells.get("booking_date", "").strip("-–— ")
     ):
         state = State.PENDING
+    if state is State.UNKNOWN:
+        fault = f"its state {cells['status']!r} is unknown"
     return TableRow(
         first_line=int(table.first_lines[number]),
         last_line=int(table.last_lines[number]),
         raw=" | ".join(table.raw_row(number)),
         purpose=cells.get("purpose", ""),
         status=None if state is State.BOOKED else "pending",
-        fault=f"its state {cells['status']!r} is unknown" if state is State.UNKNOWN else None,
+        fault=fault,
+        reversal=affirms(cells.get("reversal", "")),
         booking_date=days["booking_date"],
         value_date=days["value_date"],
         amount=amounts["amount"],

@@ -27,6 +27,8 @@ AS_TEXT = "text"
 _LENGTHS = ("duration", "hours", "break_minutes")
 _DAY_SECONDS = 86_400
 _TOLERANCE_SECONDS = 60
+_UNITS = (1, 60, 3600, 3_600_000)
+"""What a number of hours, minutes, seconds or thousandths of them is divided by."""
 _WEIGHED_ROWS = 20_000
 _NONE = pl.lit(None, pl.String)
 
@@ -143,6 +145,7 @@ def _fields(table: RawTable, mapping: TableMapping) -> pl.DataFrame:
     columns = {"position": pl.Series(range(table.height), dtype=pl.Int64)}
     unfit: list[pl.Series] = []
     end_date: pl.Series | None = None
+    bare_length = False
     for name in RULES[mapping.target].kinds:
         label = mapping.fields.get(name)
         if label is None:
@@ -150,9 +153,10 @@ def _fields(table: RawTable, mapping: TableMapping) -> pl.DataFrame:
             continue
         cells = table.column(label).str.strip_chars()
         read = typed(table, column_of(table, mapping, label))
-        # A length as a number is meant in hours where start and end can contradict it.
+        # A length as a number is first taken for hours; start and end tell its unit.
         is_hours = name == "duration" and "end" in mapping.fields and read.dtype.is_decimal()
         values = _as_field("hours" if is_hours else name, read, cells)
+        bare_length = bare_length or is_hours
         columns[name] = values
         if name == "end" and read.dtype == pl.Datetime and "end_date" not in mapping.fields:
             end_date = read.cast(pl.Date)
@@ -162,8 +166,38 @@ def _fields(table: RawTable, mapping: TableMapping) -> pl.DataFrame:
     if end_date is not None:
         columns["end_date"] = end_date
     frame = pl.DataFrame(columns)
+    if bare_length:
+        frame = _in_its_unit(frame)
     fault = pl.coalesce([pl.lit(s) for s in unfit]) if unfit else _NONE
     return frame.with_columns(fault.cast(pl.String).alias("unfit"))
+
+
+def _in_its_unit(frame: pl.DataFrame) -> pl.DataFrame:
+    """A length that was a bare number, in the unit that fits start and end in most rows: hours,
+    minutes, seconds (as Kimai exports them) or thousandths. Hours where no other does better."""
+    fitting = {
+        unit: frame.select(
+            ((_span() - _pause() - stated).abs() <= _TOLERANCE_SECONDS)
+            | ((_span() - stated).abs() <= _TOLERANCE_SECONDS)
+        )
+        .to_series()
+        .sum()
+        for unit, stated in ((unit, pl.col("duration") // unit) for unit in _UNITS)
+    }
+    best = max(_UNITS, key=lambda unit: fitting[unit])
+    return frame.with_columns(pl.col("duration") // best)
+
+
+def _span() -> pl.Expr:
+    """Seconds from start to end; an end before the start is one of the next day."""
+    start, end = pl.col("start").cast(pl.Int64), pl.col("end").cast(pl.Int64)
+    later = (pl.col("end_date").cast(pl.Date) - pl.col("date")).dt.total_days().fill_null(0)
+    night = pl.when((later == 0) & (end < start)).then(1).otherwise(later)
+    return end - start + night * _DAY_SECONDS
+
+
+def _pause() -> pl.Expr:
+    return pl.col("break_minutes").cast(pl.Int64).fill_null(0)
 
 
 def _as_field(name: str, values: pl.Series, cells: pl.Series) -> pl.Series:
@@ -215,14 +249,10 @@ def _entries(frame: pl.DataFrame) -> pl.DataFrame:
     24:00 is the first moment of the next day. An entry of exactly one day has no end of its own, as
     its clock reads the same at both: it ends after its minutes.
     """
-    start, end = pl.col("start").cast(pl.Int64), pl.col("end").cast(pl.Int64)
-    later = (pl.col("end_date").cast(pl.Date) - pl.col("date")).dt.total_days().fill_null(0)
-    night = pl.when((later == 0) & (end < start)).then(1).otherwise(later)
-    span = end - start + night * _DAY_SECONDS
+    start, end, span, pause = pl.col("start").cast(pl.Int64), pl.col("end"), _span(), _pause()
     stated = pl.coalesce(
         *(pl.col(name).cast(pl.Int64) for name in ("duration", "hours", "minutes"))
     )
-    pause = pl.col("break_minutes").cast(pl.Int64).fill_null(0)
     length = pl.coalesce(span - pause, stated)
     person = pl.coalesce(
         pl.col("person").cast(pl.String),
@@ -251,7 +281,7 @@ def _entries(frame: pl.DataFrame) -> pl.DataFrame:
         person.alias("benutzername"),
         (pl.col("date").cast(pl.Date) + pl.duration(days=start // _DAY_SECONDS)).alias("datum"),
         _time(start).alias("startzeit"),
-        pl.when(span < _DAY_SECONDS).then(_time(end)).alias("endzeit"),
+        pl.when(span < _DAY_SECONDS).then(_time(end.cast(pl.Int64))).alias("endzeit"),
         (length / 60).round().cast(pl.Int64).alias("minutes"),
         _text("description", "task").alias("description"),
         fault.alias("fault"),

@@ -110,6 +110,8 @@ RULES: Mapping[Target, TargetRule] = {
             "credit": _NUMBER,
             "balance": _NUMBER,
             "sign": _ANY,
+            "balance_sign": _ANY,
+            "reversal": _ANY,
             "currency": _ANY,
             "purpose": _ANY,
             "counterparty_name": _ANY,

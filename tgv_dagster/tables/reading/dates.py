@@ -102,7 +102,23 @@ FORMS: tuple[Form, ...] = (
     Form("HhM long", TimeKind.DURATION, r"^\s*-?\d{1,4} ?[hH] ?(?:[0-5]\d)?\s*$", ()),
     NAMED,
 )
-_BY_KEY = {form.key: form for form in (*FORMS, COMPACT)}
+_HOURS = r"(?:h|hrs?|hours?|std|stunden?|heures?)\.?"
+_MINUTES = r"(?:m|mins?|minutes?|minuten?|mn)\.?"
+_SHORT = r"(?:s|secs?|seconds?|sek|sekunden?|secondes?)\.?"
+UNITS = Form(
+    "length in words",
+    TimeKind.DURATION,
+    rf"(?i)^\s*-?(?:\d{{1,4}} ?{_HOURS}(?:,? ?\d{{1,2}} ?{_MINUTES})?(?:,? ?\d{{1,2}} ?{_SHORT})?"
+    rf"|\d{{1,5}} ?{_MINUTES}(?:,? ?\d{{1,2}} ?{_SHORT})?|\d{{1,6}} ?{_SHORT}"
+    r"|PT(?:\d{1,4}H)?(?:\d{1,5}M)?(?:\d{1,6}(?:\.\d+)?S)?)\s*$",
+    (),
+)
+"""Lengths with their units (`1h 30m`, `45 Min.`, `PT1H30M`): tried where no other form fits."""
+
+_TELLS_TIME = rf"(?i)\d ?(?:{_HOURS}|mins?|minutes?|minuten?|mn|secs?|sek)|PT\d"
+"""One cell at least has to say so: `45 m` alone may be metres, `30 s` a model."""
+
+_BY_KEY = {form.key: form for form in (*FORMS, COMPACT, UNITS)}
 
 _MONTHS = {
     name: number
@@ -151,6 +167,8 @@ def fitting_forms(cells: pl.Series, *, compact: bool = False) -> tuple[str, ...]
         ):
             continue
         found[one.key] = read
+    if not found and _fits(head, UNITS) and bool(cells.str.contains(_TELLS_TIME).any()):
+        return () if values(cells, UNITS).null_count() else (UNITS.key,)
     return tuple(found)
 
 
@@ -253,6 +271,14 @@ def _duration(cell: str) -> timedelta:
     return timedelta(seconds=-seconds if cell.startswith("-") else seconds)
 
 
+def _length(cell: str) -> timedelta | None:
+    """Seconds of a length with units; `std` and `stunden` are hours although they begin with s."""
+    parts = re.findall(r"(\d+)(?:\.\d+)? ?(st|h|m|s)", cell.lower())
+    size = {"st": 3600, "h": 3600, "m": 60, "s": 1}
+    seconds = sum(int(number) * size[unit] for number, unit in parts)
+    return timedelta(seconds=-seconds if cell.startswith("-") else seconds) if parts else None
+
+
 _READERS: dict[str, tuple[Callable[[str], object], pl.DataType | type[pl.DataType]]] = {
     NAMED.key: (_named, pl.Date),
     "ISO zone": (_moment, pl.Datetime("us")),
@@ -263,4 +289,5 @@ _READERS: dict[str, tuple[Callable[[str], object], pl.DataType | type[pl.DataTyp
     "HhM 24": (_duration, pl.Duration("us")),
     "H:M long": (_duration, pl.Duration("us")),
     "HhM long": (_duration, pl.Duration("us")),
+    UNITS.key: (_length, pl.Duration("us")),
 }

@@ -1,8 +1,9 @@
 """Numbers as people write them, per column: which readings fit every cell, and the exact values.
 
-A reading is a decimal sign. Grouping follows from it; signs may stand before or behind, as
-brackets, or as S/H, D/C marks; spaces may be U+0020, U+00A0, U+202F or U+2009. Nothing lenient: a
-cell fits a reading wholly or not at all (domain notes A2).
+A reading is a decimal sign. Grouping follows from it, with the groups of two of lakhs and crores
+beside a point; signs may stand before or behind, as brackets, or as S/H, D/C marks; spaces may be
+U+0020, U+00A0, U+202F or U+2009. Nothing lenient: a cell fits a reading wholly or not at all
+(domain notes A2).
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ def pattern(decimal: Decimal) -> str:
     whole = "|".join(
         (r"\d+", *(rf"[1-9]\d{{0,2}}(?:{g}\d{{3}})+" for g in (group, _SPACE, "['\u2019]")))
     )
+    if decimal is Decimal.POINT:
+        whole += r"|[1-9]\d?(?:,\d\d)+,\d{3}"
     core = rf"(?:(?:{whole})(?:{point}\d+)?|{point}\d+)"
     sign = rf"(?:{_MINUS}|\+)"
     plain = rf"{sign}?{_SPACE}?(?:{_UNIT}{_SPACE}?{sign}?)?{_SPACE}?{core}"
