@@ -273,7 +273,7 @@ class _Reader:
             counterparty_name=told.name,
             counterparty_iban=told.iban,
             references=_references(told, references["customer"], references["bank"]),
-            status=Status.BOOKED,
+            status=Status.PENDING if side in ("EC", "ED") else Status.BOOKED,
             reversal=side in ("RC", "RD"),
             identity=Identity(IdentityKind.CONTENT, "".join(raw.split())),
             raw=raw,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -38,6 +39,7 @@ _TOKEN = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9_.]*)\s*(/?)>([^<]*)")
 _STATEMENTS = ("STMTRS", "CCSTMTRS", "INVSTMTRS")
 _ACCOUNTS = ("BANKACCTFROM", "CCACCTFROM", "INVACCTFROM")
 _BOOKING = "STMTTRN"
+_DEBITS = ("DEBIT", "DIRECTDEBIT", "ATM", "CHECK")
 _PARTY_ACCOUNTS = ("BANKACCTTO", "CCACCTTO", "PAYEE", "CURRENCY", "ORIGCURRENCY")
 _POSITIONS = (
     *("BUYSTOCK", "SELLSTOCK", "BUYMF", "SELLMF", "REINVEST", "INCOME", "BUYDEBT", "SELLDEBT"),
@@ -102,6 +104,7 @@ class _Scan:
         self._within: str | None = None
         self._entries = 0
         self._positions = 0
+        self._pending = 0
         self._errors: list[str] = []
 
     def take(self, token: re.Match[str]) -> None:
@@ -122,6 +125,8 @@ class _Scan:
             self._within = name
         elif name in _POSITIONS:
             self._positions += 1
+        elif name == "STMTTRNP":
+            self._pending += 1
         elif value:
             self._leaf(name, value)
 
@@ -133,9 +138,11 @@ class _Scan:
         return f"the file holds no account statement{told}"
 
     def notes(self) -> tuple[str, ...]:
-        if not self._positions:
-            return ()
-        return (f"{self._positions} movements of securities are no bookings and were not read",)
+        counted = (
+            (self._positions, "movements of securities are no bookings and were not read"),
+            (self._pending, "movements that are not booked yet were not read"),
+        )
+        return tuple(f"{number} {told}" for number, told in counted if number)
 
     def _close(self, name: str, at: int) -> None:
         if name == _BOOKING:
@@ -196,7 +203,7 @@ class _Scan:
                 lines=tuple(done.lines),
                 first_day=_day(done.period.get("DTSTART", "")),
                 last_day=_day(done.period.get("DTEND", "")),
-                faults=faults,
+                faults=(*faults, *_signless(done.lines)),
             )
         )
 
@@ -209,6 +216,15 @@ def _account(done: _Open) -> AccountRef:
     iban = number.upper() if _IBAN.fullmatch(number.upper()) else None
     bank = done.account.get("BANKID") or done.account.get("BROKERID")
     return AccountRef(iban, None if iban else number or None, bank, done.currency)
+
+
+def _signless(lines: Sequence[Line]) -> tuple[str, ...]:
+    """Debits without a minus where nothing has one: the bank leaves the signs out."""
+    if any(line.amount < 0 for line in lines) or not any(
+        line.amount > 0 and (line.code or "").upper() in _DEBITS for line in lines
+    ):
+        return ()
+    return ("it holds debits and no amount carries a minus, so the signs are missing",)
 
 
 def _closing(done: _Open) -> tuple[Balance | None, tuple[str, ...]]:
@@ -230,6 +246,10 @@ def _line(number: int, found: dict[str, str], currency: str | None, raw: str, pl
     currency = found.get("CURRENCY.CURSYM", currency)
     if currency is None:
         raise _Unreadable("its statement names no currency")
+    if "CORRECTACTION" in found:
+        raise _Unreadable(
+            "it replaces or deletes another booking; correct that one by hand and hand in the rest"
+        )
     counter = "".join(found.get("BANKACCTTO.ACCTID", "").split()).upper()
     return Line(
         entry=number,
