@@ -18,7 +18,7 @@ from tgv_dagster.tables.targets import Target
 ASKED = {"comdirect", "targobank", "fidor_deutsche", "bnp", "raiffeisen_at", "bawag", "postfinance",
          "santander_es", "abn", "trail_minus_sep", "mac_roman", "footer_text"}  # fmt: skip
 MATERIAL = {"mixed_currency", "mixed_dates", "iso_week"}
-STOPPED = {"amex_de", "balance_neg_sh", "reversal_col"}
+STOPPED = {"amex_de", "reversal_col"}
 
 
 def recognised(name: str) -> Recognised:

@@ -61,6 +61,48 @@ def test_equal_marks_behind_a_balance_are_left_to_a_person() -> None:
     assert any("marks debit and credit" in fault for fault in faults(file))
 
 
+def test_marks_beside_debit_and_credit_are_of_the_balance() -> None:
+    file = booked(
+        f"{HEAD}Datum;Text;Soll;Haben;Saldo;S/H\n15.01.2026;a;5,00;;95,00;S\n"
+        "16.01.2026;b;;7,00;88,00;S\n"
+    )
+
+    assert faults(file) == ()
+    assert [line.amount for line in file.lines] == [Decimal(-5), Decimal(7)]
+
+
+def test_words_of_direction_are_the_sign_of_bare_amounts() -> None:
+    file = booked(
+        f"{HEAD}Datum;Text;Betrag;Richtung\n15.01.2026;a;5,00;Ausgang\n16.01.2026;b;7,00;Eingang\n"
+    )
+
+    assert faults(file) == ()
+    assert [line.amount for line in file.lines] == [Decimal(-5), Decimal(7)]
+
+
+def test_words_of_direction_never_turn_a_sign() -> None:
+    file = booked(
+        f"{HEAD}Datum;Text;Betrag;Art\n15.01.2026;a;-5,00;Ausgabe\n"
+        "16.01.2026;Rückzahlung;7,00;Ausgabe\n"
+    )
+
+    assert [line.amount for line in file.lines] == [Decimal(-5), Decimal(7)]
+
+
+def test_few_bare_amounts_beside_direct_debits_stop_the_file() -> None:
+    file = booked(f"{HEAD}Datum;Text;Betrag;Buchungsart\n15.01.2026;a;5,00;Lastschrift\n")
+
+    assert any("no balance tells the direction" in fault for fault in faults(file))
+
+
+def test_columns_of_direct_debits_and_credits_are_two_sides() -> None:
+    file = booked(
+        f"{HEAD}Datum;Text;Lastschrift;Gutschrift\n15.01.2026;a;-5.00;\n16.01.2026;b;;7.00\n"
+    )
+
+    assert [line.amount for line in file.lines] == [Decimal(-5), Decimal(7)]
+
+
 @pytest.mark.parametrize("second", ["500,00", "-500,00"])
 @pytest.mark.parametrize("balances", [(";500,00", ";1000,00", ";999,00"), ("", "", "")])
 def test_reversed_lines_carry_the_sign_that_is_proven(

@@ -40,6 +40,12 @@ _IN = {"h", "haben", "c", "cr", "credit", "crdt", "crédit", "gutschrift", "in",
        "bij", "avere", "accredito", "abono", "haber"}  # fmt: skip
 _MARKS = (_OUT | _IN) - {"lastschrift", "gutschrift", "in", "out"}
 """Words that can only mark a side; the others may also name a kind of movement."""
+_OUTGOING = {"ausgang", "ausgabe", "ausgaben", "abgang", "expense", "outgoing", "withdrawal",
+             "dépense", "sortie", "out", "uscita", "salida", "gasto"}  # fmt: skip
+_INCOMING = {"eingang", "einnahme", "einnahmen", "zugang", "income", "incoming", "deposit",
+             "recette", "entrée", "in", "entrata", "ingreso"}  # fmt: skip
+"""Words of direction: a sign where the amounts have none, else they may name a category."""
+_OF_KINDS = _OUTGOING | {"lastschrift", "abbuchung", "belastung", "prélèvement", "addebito"}
 _OPENING = (
     *(
         "anfangssaldo",
@@ -234,14 +240,25 @@ def _amount(row: TableRow) -> Decimal:
 def marked(size: Decimal, mark: str) -> Decimal | None:
     """A size with the sign that a mark of debit or credit gives it; None for any other word."""
     word = mark.strip().lower()
-    if word in _OUT:
+    if word in _OUT | _OUTGOING:
         return -abs(size)
-    return abs(size) if word in _IN else None
+    return abs(size) if word in _IN | _INCOMING else None
 
 
 def is_outgoing(mark: str) -> bool:
     """Whether a cell marks a debit."""
     return mark.strip().lower() in _OUT
+
+
+def are_directions(cells: Iterable[str]) -> bool:
+    """Whether every filled cell says that money goes out or comes in, and one does."""
+    filled = {cell.strip().lower() for cell in cells} - {""}
+    return bool(filled) and filled <= _OUTGOING | _INCOMING
+
+
+def says_outgoing(cell: str) -> bool:
+    """Whether a cell holds a word of money that goes out."""
+    return not _OF_KINDS.isdisjoint(re.split(r"[\W\d_]+", cell.lower()))
 
 
 def are_sign_marks(cells: Iterable[str]) -> bool:

@@ -13,7 +13,12 @@ from enum import StrEnum
 
 import polars as pl
 
-from tgv_dagster.bank.tabular import are_sign_marks, is_outgoing
+from tgv_dagster.bank.tabular import (
+    are_directions,
+    are_sign_marks,
+    is_outgoing,
+    says_outgoing,
+)
 from tgv_dagster.tables.lexicon import bare_label, lexicon, normal_label
 from tgv_dagster.tables.model import RawTable
 
@@ -73,7 +78,11 @@ def completed(table: RawTable, fields: Mapping[str, str]) -> dict[str, str]:
         found = _after_charges(table, found)
     if "account" not in found and _is_own_account(table, found):
         found["account"] = found.pop("counterparty_iban")
-    return _with_marks(table, found) if "amount" in found else found
+    if "amount" in found:
+        return _with_marks(table, found)
+    if {"debit", "credit", "balance", "sign"} <= set(found):
+        found["balance_sign"] = found.pop("sign")
+    return found
 
 
 def _with_marks(table: RawTable, fields: Mapping[str, str]) -> dict[str, str]:
@@ -85,9 +94,12 @@ def _with_marks(table: RawTable, fields: Mapping[str, str]) -> dict[str, str]:
     either, and is left to a person.
     """
     found = {name: label for name, label in fields.items() if name != "sign"}
-    marks = [x for x in _free(table, found) if holds_sign_marks(table.column(x))]
+    free = _free(table, found)
+    marks = [x for x in free if holds_sign_marks(table.column(x))]
     if not marks:
-        return dict(fields)
+        signed = table.column(fields["amount"]).str.contains(_MINUS).any()
+        told = [] if signed or "sign" in fields else [x for x in free if _are_directions(table, x)]
+        return dict(fields) | ({"sign": told[0]} if len(told) == 1 else {})
     if "balance" in found:
         of_balance = _marks_of_balance(table, found, marks)
         marks = [x for x in marks if x not in of_balance]
@@ -123,6 +135,15 @@ def _beside(table: RawTable, fields: Mapping[str, str], mark: str) -> bool:
     """Whether the marks stand right behind the balance."""
     place = table.labels.index(mark)
     return place > 0 and table.labels[place - 1] == fields["balance"]
+
+
+def tells_outgoing(table: RawTable, fields: Mapping[str, str]) -> bool:
+    """Whether a column that nobody mapped has words of money that goes out."""
+    return any(any(map(says_outgoing, _few(table.column(x)))) for x in _free(table, fields))
+
+
+def _are_directions(table: RawTable, label: str) -> bool:
+    return are_directions(_few(table.column(label)))
 
 
 def holds_sign_marks(cells: pl.Series) -> bool:

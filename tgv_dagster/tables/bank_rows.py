@@ -15,7 +15,7 @@ from decimal import Decimal
 
 from tgv_dagster.bank.frame import BankFile
 from tgv_dagster.bank.tabular import TableRow, account_named, marked, table_file
-from tgv_dagster.tables.bank_columns import State, affirms, state_of, unused
+from tgv_dagster.tables.bank_columns import State, affirms, state_of, tells_outgoing, unused
 from tgv_dagster.tables.lexicon import says_no_day
 from tgv_dagster.tables.mapping import TableMapping
 from tgv_dagster.tables.model import RawTable, SetAside
@@ -76,7 +76,7 @@ def bank_file(
         account=account_named("\n".join(table.preamble)),
         currency=stated or known_currency,
         stated_currency=stated,
-        fault=unused(table, mapping.fields) or _signless(rows, mapping),
+        fault=unused(table, mapping.fields) or _signless(rows, table, mapping),
     )
 
 
@@ -93,7 +93,7 @@ def _with_days_for_pending(rows: list[TableRow]) -> list[TableRow]:
     ]
 
 
-def _signless(rows: list[TableRow], mapping: TableMapping) -> str | None:
+def _signless(rows: list[TableRow], table: RawTable, mapping: TableMapping) -> str | None:
     """Amounts of one column that never are below nothing may be sizes, or those of a card."""
     if "amount" not in mapping.fields or {"sign", "debit", "balance"} & set(mapping.fields):
         return None
@@ -103,7 +103,9 @@ def _signless(rows: list[TableRow], mapping: TableMapping) -> str | None:
             f"payments received have a minus in {mapping.fields['amount']!r}, so its signs are"
             " those of a card: correct the column to outflow"
         )
-    if len(amounts) < _WITHOUT_SIGN_ROWS or min(amounts) < 0:
+    if not amounts or min(amounts) < 0:
+        return None
+    if len(amounts) < _WITHOUT_SIGN_ROWS and not tells_outgoing(table, mapping.fields):
         return None
     return (
         f"no amount in {mapping.fields['amount']!r} has a minus and no balance tells the direction:"
