@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import itertools
 import os
 import re
 import subprocess
@@ -35,6 +36,7 @@ from web_builders import (
     activate,
     booking,
     document,
+    learned_rule,
     parked_arrival,
     question,
 )
@@ -464,8 +466,10 @@ def test_every_page_fits_every_screen_and_axe_finds_nothing_serious(
     number = document(service, title="Rechnung Holzkontor")
     case = question(service, number, "due_date", "provider", "entity")
     service.rows("UPDATE documents SET due_date = '2090-01-01' WHERE id = %s", number)
+    others = (waiting_photograph(service), *proposing_cases(service))
     places = (
         *("/inbox", f"/inbox/{case}", f"/d/{number}", "/search", "/search?q=Holzkontor"),
+        *(f"/inbox/{one}" for one in others),
         *("/drop", "/deadlines", "/unmatched", "/parked", "/settings", "/nothing/here", "/login"),
     )
     paid_twice(service, number)
@@ -480,6 +484,28 @@ def test_every_page_fits_every_screen_and_axe_finds_nothing_serious(
     screen.find("section.notice")
     serious += looked_at(screen, axe, scheme, (None,))
     assert serious == []
+
+
+def waiting_photograph(service: Service) -> int:
+    """A case about a photograph that waits and is no document."""
+    out = io.BytesIO()
+    Image.new("RGB", (1200, 900), (90, 70, next(_shades))).save(out, "PNG")
+    case = parked_arrival(service, content=out.getvalue(), file_name="Werkbank.png")
+    service.rows(
+        "UPDATE raw_items r SET media_type = 'image/png' FROM arrivals a JOIN cases c"
+        " ON c.arrival_id = a.id WHERE c.id = %s AND r.id = a.raw_item_id",
+        case,
+    )
+    return case
+
+
+def proposing_cases(service: Service) -> list[int]:
+    """The case of a rule that is proposed now."""
+    rows = service.rows("SELECT case_id FROM pattern_rules WHERE id = %s", learned_rule(service))
+    return [int(row[0]) for row in rows]
+
+
+_shades = itertools.count()
 
 
 def looked_at(screen: Screen, axe: str, scheme: str, places: tuple[str | None, ...]) -> list[str]:
