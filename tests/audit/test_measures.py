@@ -13,6 +13,7 @@ from tgv_dagster.audit.verdict import State
 from tgv_dagster.installation import Installation
 from tgv_dagster.know.spaces import ensure_spaces
 from tgv_dagster.know.wording import rebuild_words
+from tgv_dagster.store import migrate
 from tgv_dagster.store.blobs import resolve
 from tgv_dagster.store.cases import CaseKind, NewCase, SubjectKind, open_case
 from tgv_dagster.store.events import Event, record
@@ -392,6 +393,57 @@ def test_a_table_whose_policies_are_off_is_found(installation: Installation) -> 
     verdict = measure(installation, "walls")
     assert verdict.state is State.RED
     assert verdict.evidence == ("table:cases",)
+
+
+HOLES = [
+    ("DROP POLICY wall ON cases; CREATE POLICY wall ON cases USING (true)", "table:cases"),
+    ("ALTER POLICY wall ON document_values USING (true)", "table:document_values"),
+    ("ALTER POLICY wall ON cases USING (current_setting('tgv.role', true) IS NOT NULL)",
+     "table:cases"),
+    ("CREATE POLICY extra ON txn_master FOR SELECT TO PUBLIC USING (true)", "table:txn_master"),
+    ("CREATE POLICY extra ON documents FOR UPDATE TO tgv_app USING (true)", "table:documents"),
+    ("DROP POLICY wall ON cards", "table:cards"),
+    ("GRANT UPDATE ON documents TO tgv_app", "relation:documents"),
+    ("CREATE VIEW leak AS SELECT * FROM documents; GRANT SELECT ON leak TO tgv_app",
+     "relation:leak"),
+    ("CREATE TABLE leak AS SELECT * FROM documents; GRANT SELECT (id) ON leak TO tgv_app",
+     "relation:leak"),
+    ("CREATE MATERIALIZED VIEW leak AS SELECT * FROM documents; GRANT SELECT ON leak TO tgv_app",
+     "relation:leak"),
+    ("CREATE FUNCTION leak() RETURNS SETOF documents LANGUAGE sql SECURITY DEFINER"
+     " AS 'SELECT * FROM documents'", "function:leak"),
+]  # fmt: skip
+"""Holes in a wall that the canary's own two tables do not show, and what names each."""
+
+
+@pytest.mark.parametrize(("hole", "named"), HOLES, ids=[hole[:40] for hole, _ in HOLES])
+def test_a_hole_in_any_wall_is_named_and_a_restart_closes_those_of_tables(
+    installation: Installation, hole: str, named: str
+) -> None:
+    document(installation)
+    with installation.database.owner(autocommit=True) as connection:
+        connection.execute(hole.encode())
+    verdict = measure(installation, "walls")
+    assert verdict.state is State.RED
+    assert verdict.evidence == (named,)
+
+    migrate.upgrade(installation.database.url)
+    again = measure(installation, "walls")
+    assert again.state is (State.RED if named.startswith("function:") else State.GREEN), again
+
+
+def test_a_restart_sets_the_rights_of_interval_tables_and_changes_nothing_twice(
+    installation: Installation,
+) -> None:
+    with installation.database.owner(autocommit=True) as connection:
+        connection.execute("GRANT INSERT ON fahrtenbuch TO tgv_worker")
+    assert measure(installation, "intervals_have_one_writer").state is State.RED
+    migrate.upgrade(installation.database.url)
+    assert measure(installation, "intervals_have_one_writer").state is State.GREEN
+    set_by = "SELECT array_agg(oid ORDER BY oid) FROM pg_policy"
+    before = sql(installation, set_by)
+    migrate.upgrade(installation.database.url)
+    assert sql(installation, set_by) == before
 
 
 def test_walls_without_a_positive_control_say_nothing(installation: Installation) -> None:

@@ -169,13 +169,63 @@ def _apply_rights(connection: Connection) -> None:
         "SELECT obj_description(to_regclass('documents'), 'pg_class')"
     ).fetchone()
     current = f"{head_revision()} {fingerprint}"
-    if row is not None and row[0] == current:
+    if row is not None and row[0] == f"{current} {_rights_in_force(connection)}":
         return
     _create_roles(connection)
     with connection.transaction():
         for statement in statements:
             connection.execute(statement.encode())
-        connection.execute(sql.SQL("COMMENT ON TABLE documents IS {}").format(sql.Literal(current)))
+        _drop_foreign_policies(connection)
+        applied = f"{current} {_rights_in_force(connection)}"
+        connection.execute(sql.SQL("COMMENT ON TABLE documents IS {}").format(sql.Literal(applied)))
+
+
+def _rights_in_force(connection: Connection) -> str:
+    """Fingerprint of the policies and rights of declared tables, and of all that readers may use.
+
+    Whoever changed one by hand finds it set anew at the next start.
+    """
+    row = connection.execute(
+        """
+        WITH declared AS (
+            SELECT to_regclass(name) AS oid FROM unnest(%(tables)s::text[]) AS t (name))
+        SELECT md5(string_agg(fact, '|' ORDER BY fact)) FROM (
+            SELECT concat_ws(' ', c.relname, c.relrowsecurity, c.relforcerowsecurity,
+                c.relacl) AS fact
+            FROM pg_class c
+            WHERE c.oid IN (SELECT oid FROM declared) OR c.relacl::text LIKE %(reader)s
+            UNION ALL
+            SELECT concat_ws(' ', a.attrelid::regclass, a.attname, a.attacl)
+            FROM pg_attribute a
+            WHERE a.attacl IS NOT NULL
+              AND (a.attrelid IN (SELECT oid FROM declared) OR a.attacl::text LIKE %(reader)s)
+            UNION ALL
+            SELECT concat_ws(' ', p.polrelid::regclass, p.polname, p.polcmd, p.polpermissive,
+                (SELECT string_agg(r.rolname, ',' ORDER BY r.rolname)
+                 FROM pg_roles r WHERE r.oid = ANY (p.polroles)),
+                pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid))
+            FROM pg_policy p WHERE p.polrelid IN (SELECT oid FROM declared)
+        ) AS facts
+        """,
+        {"tables": [table.name for table in TABLES], "reader": f"%{APP_ROLE}=%"},
+    ).fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def _drop_foreign_policies(connection: Connection) -> None:
+    """Leave no policy on a declared table but the generated ones: policies add up."""
+    foreign = connection.execute(
+        "SELECT schemaname, tablename, policyname FROM pg_policies WHERE schemaname = 'public'"
+        " AND tablename = ANY (%s) AND policyname NOT IN ('flow', 'wall')",
+        ([table.name for table in TABLES],),
+    ).fetchall()
+    for schema, table, policy in foreign:
+        connection.execute(
+            sql.SQL("DROP POLICY {} ON {}").format(
+                sql.Identifier(policy), sql.Identifier(schema, table)
+            )
+        )
 
 
 def _create_roles(connection: Connection) -> None:

@@ -7,6 +7,8 @@ was measured.
 
 from __future__ import annotations
 
+import re
+
 from psycopg import sql
 
 from tgv_dagster.audit.measures.canary import CANARY, discarded, put_canary_document
@@ -16,6 +18,9 @@ from tgv_dagster.store.db import Connection
 from tgv_dagster.store.levels import STRICTEST_RANK, Role
 from tgv_dagster.store.register import TABLES
 from tgv_dagster.store.walls import APP_ROLE, EVERYTHING, SESSION_KEYS
+
+_ASKED = re.compile(r"current_setting\('(tgv\.\w+)'|\bFROM\s+(?:public\.)?(\w+)")
+"""Settings and tables that a policy asks, in the words of the source and of the server."""
 
 
 def canary_is_never_found(installation: Installation) -> Verdict:
@@ -38,28 +43,34 @@ def canary_is_never_found(installation: Installation) -> Verdict:
             ),
         }
         open_tables = _tables_without_wall(connection)
+        around = _ways_around(connection)
     figures = {
         "sessions": len(found),
         "own_tenant_finds": own,
         "tables_without_wall": len(open_tables),
+        "ways_around": len(around),
     }
     if own != 2:
         return unmeasured("the canary's own tenant does not find it: nothing was measured", figures)
     leaks = sorted(name for name, count in found.items() if count)
     return judged(
-        len(leaks) + len(open_tables),
+        len(leaks) + len(open_tables) + len(around),
         holds="the canary is found by its own tenant and by nobody else",
-        broken="a wall is open: somebody else finds the canary, or a table has no wall",
+        broken="a wall is open: somebody else finds the canary, or a way leads around a wall",
         figures=figures | {"leaks": len(leaks)},
         evidence=(
             *(f"session:{name}" for name in leaks),
             *(f"table:{name}" for name in open_tables),
+            *around,
         ),
     )
 
 
 def _tables_without_wall(connection: Connection) -> tuple[str, ...]:
-    """Declared tables whose policies are off, and all of them when the reader's role bypasses."""
+    """Declared tables whose policies are off or others than `store.walls` writes.
+
+    All of them when the reader's role bypasses policies.
+    """
     rows = connection.execute(
         """
         SELECT t.name FROM unnest(%s::text[]) AS t (name)
@@ -70,6 +81,70 @@ def _tables_without_wall(connection: Connection) -> tuple[str, ...]:
         ORDER BY 1
         """,
         ([table.name for table in TABLES], APP_ROLE),
+    ).fetchall()
+    unlike = _unlike_their_definition(connection)
+    return tuple(sorted({row[0] for row in rows} | unlike))
+
+
+def _unlike_their_definition(connection: Connection) -> set[str]:
+    """Tables whose policies for readers are not the one wall that is declared.
+
+    The server writes a condition in its own words; what it asks of the session and of other
+    tables stays countable.
+    """
+    rows = connection.execute(
+        """
+        SELECT c.relname, pg_get_expr(p.polqual, p.polrelid),
+            p.polname = 'wall' AND p.polcmd = 'r' AND p.polpermissive
+        FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid
+        WHERE c.oid = ANY (SELECT to_regclass(name) FROM unnest(%s::text[]) AS t (name))
+          AND (0 = ANY (p.polroles) OR %s::regrole = ANY (p.polroles))
+        """,
+        ([table.name for table in TABLES], APP_ROLE),
+    ).fetchall()
+    found: dict[str, list[list[tuple[str, str]] | None]] = {}
+    for name, condition, as_written in rows:
+        asked = sorted(_ASKED.findall(condition or "")) if as_written else None
+        found.setdefault(name, []).append(asked)
+    return {
+        table.name
+        for table in TABLES
+        if found.get(table.name, [])
+        != ([] if table.wall is None else [sorted(_ASKED.findall(table.wall))])
+    }
+
+
+def _ways_around(connection: Connection) -> tuple[str, ...]:
+    """What the reader's role may use beside the declared tables: relations, functions, roles.
+
+    Whatever an extension brought is its own; a trigger function cannot be called.
+    """
+    rows = connection.execute(
+        """
+        SELECT 'relation:' || c.oid::regclass
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema'
+          AND n.nspname NOT LIKE 'pg\\_%%' AND has_schema_privilege(%(reader)s, n.oid, 'USAGE')
+          AND CASE WHEN c.oid = ANY (
+                  SELECT to_regclass(name) FROM unnest(%(tables)s::text[]) AS t (name))
+              THEN has_any_column_privilege(%(reader)s, c.oid, 'INSERT, UPDATE')
+                OR has_table_privilege(%(reader)s, c.oid, 'DELETE, TRUNCATE')
+              ELSE has_any_column_privilege(%(reader)s, c.oid, 'SELECT, INSERT, UPDATE') END
+          AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
+        UNION ALL
+        SELECT 'function:' || p.proname
+        FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+        WHERE p.prosecdef AND p.prorettype <> 'trigger'::regtype
+          AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+          AND has_schema_privilege(%(reader)s, n.oid, 'USAGE')
+          AND has_function_privilege(%(reader)s, p.oid, 'EXECUTE')
+          AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
+        UNION ALL
+        SELECT 'role:' || m.roleid::regrole FROM pg_auth_members m
+        WHERE m.member = %(reader)s::regrole
+        ORDER BY 1
+        """,
+        {"reader": APP_ROLE, "tables": [table.name for table in TABLES]},
     ).fetchall()
     return tuple(row[0] for row in rows)
 
