@@ -452,6 +452,13 @@ def test_walls_without_a_positive_control_say_nothing(installation: Installation
     assert measure(installation, "walls").state is State.UNMEASURED
 
 
+def test_a_leak_is_red_although_the_positive_control_fails(installation: Installation) -> None:
+    with installation.database.owner() as connection:
+        connection.execute("DROP POLICY wall ON rag_chunks")
+        connection.execute("CREATE POLICY hole ON documents FOR SELECT TO tgv_app USING (true)")
+    assert measure(installation, "walls").state is State.RED
+
+
 def test_the_canary_leaves_nothing_behind(installation: Installation) -> None:
     before = sql(installation, "SELECT count(*), max(id) FROM mandanten")
     measure(installation, "walls")
