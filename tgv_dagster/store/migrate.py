@@ -154,6 +154,7 @@ def _interval_rights() -> list[str]:
     for function in INTERVAL_WRITERS:
         statements += [
             f"ALTER FUNCTION {function}(jsonb, bigint[]) OWNER TO {INTERVAL_ROLE}",
+            f"REVOKE EXECUTE ON FUNCTION {function}(jsonb, bigint[]) FROM PUBLIC",
             f"GRANT EXECUTE ON FUNCTION {function}(jsonb, bigint[]) TO {WORKER_ROLE}",
         ]
     statements += [

@@ -644,8 +644,8 @@ def _office_end(layout: Layout, start: int, cell_end: int) -> int:
 
 
 _NAME_LINE = re.compile(
-    r"[A-ZÄÖÜÉ][\w.&'’-]*(?: (?:[A-ZÄÖÜÉ&][\w.&'’-]*|de|du|des|et|und|di|della|la|van|von"
-    r"|(?:med|dent|vet|iur|jur|rer|nat|phil|oec|pol)\.)){0,6}"
+    r"[A-ZÄÖÜÉ][\w.&'’-]*(?:(?: (?:med|dent|vet|iur|jur|rer|nat|phil|oec|pol)\.)*"
+    r" (?:[A-ZÄÖÜÉ&][\w.&'’-]*|de|du|des|et|und|di|della|la|van|von)){0,5}"
 )
 
 
@@ -665,7 +665,8 @@ def _letterhead(layout: Layout) -> Iterator[tuple[str, Offsets, float]]:
         name = layout.text[first.start : first.end].strip()
         titled = next(words.finder("doctypes", "title").find(words.fold(name)), None)
         named = " " in name and not name.endswith(".") and _NAME_LINE.fullmatch(name)
-        if titled is None and len(name) <= 50 and named:
+        one_firm = len(_legal_form().findall(name)) < 2
+        if titled is None and len(name) <= 50 and named and one_firm:
             yield name, (first.start, first.end), 0.2
 
 
